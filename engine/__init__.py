@@ -1,0 +1,1 @@
+"""A real speculative-decoding engine in PyTorch. It imports no sibling package."""

@@ -1,0 +1,1 @@
+"""Dated facts as data, with one loader."""

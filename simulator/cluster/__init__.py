@@ -1,0 +1,1 @@
+"""What happens in simulated time: arrivals, scheduling, KV cache, replicas, records."""

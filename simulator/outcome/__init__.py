@@ -1,0 +1,1 @@
+"""What came of it: latency, service levels, capacity statistics, cost, report."""

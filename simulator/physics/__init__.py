@@ -1,0 +1,1 @@
+"""Pure formulas: footprint, memory ledger, acceptance, step cost. No clock, no randomness."""

@@ -1,0 +1,1 @@
+"""Questions asked of the model: the steady-state estimate, capacity, fleet size, comparison."""

@@ -1,0 +1,1 @@
+"""What the user chose: frozen, strict specifications, without any behaviour in time."""

@@ -1,0 +1,121 @@
+"""What serves the traffic: GPUs, target, engine policy, speculation, price."""
+
+from datetime import date
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from simulator.spec.base import Count, Fraction, Name, Positive, Spec, Text
+from simulator.spec.speculation import KvDtype, NoSpeculation, Speculation, WeightDtype
+
+PriceBasis = Literal["on_demand", "spot", "reserved", "owned", "assumption"]
+UnquantisedPart = Literal["attention", "first_and_last_mlp"]
+
+
+class Price(Spec):
+    """A GPU's price with where and when it was read."""
+
+    usd_per_gpu_hour: Positive
+    basis: PriceBasis = "on_demand"
+    source: Text
+    """Where the price was read."""
+    as_of: Annotated[date, Field(strict=False)]
+    """Day on which the price held."""
+
+
+class CatalogPrice(Spec):
+    """A price list of the catalog, looked up by the deployment's GPU."""
+
+    catalog: Name
+    """Name of a price list, such as nebius-on-demand."""
+
+
+class Target(Spec):
+    """The served model and how it is spread over the GPUs of a replica."""
+
+    model: Name
+    """A model of the catalog."""
+    weights: WeightDtype
+    kv: KvDtype = "bf16"
+    unquantised: tuple[UnquantisedPart, ...] = ()
+    """Parts that this checkpoint keeps in bf16 beside embeddings, head, norms and routers."""
+    tensor_parallel: Count = 1
+    """GPUs over which each layer is split."""
+    data_parallel: Count = 1
+    """Copies of the attention, each with its own requests and KV; experts are spread over all of them."""
+    expert_parallel: Count = 1
+    """Groups over which whole experts are spread; the rest of tensor_parallel × data_parallel splits each expert."""
+
+    @model_validator(mode="after")
+    def _groups(self) -> Self:
+        gpus = self.tensor_parallel * self.data_parallel
+        if gpus % self.expert_parallel:
+            raise ValueError(f"expert_parallel {self.expert_parallel} does not divide the replica's {gpus} GPUs")
+        if self.weights == "bf16" and self.unquantised:
+            raise ValueError("weights are bf16: nothing is left to keep unquantised")
+        return self
+
+    @property
+    def num_gpus(self) -> int:
+        """GPUs of one replica."""
+        return self.tensor_parallel * self.data_parallel
+
+
+class Engine(Spec):
+    """The serving engine's policy; what is left out takes the policy's default in the catalog."""
+
+    policy: Name
+    """An engine policy of the catalog: vllm, trtllm, sglang."""
+    max_model_len: Count | None = None
+    """Longest prompt plus output of a sequence [tokens]; by default what the model allows."""
+    max_num_seqs: Count | None = None
+    """Most sequences that run at once in a replica."""
+    max_num_batched_tokens: Count | None = None
+    """Token budget of a step, shared by verify and prefill tokens."""
+    kv_block_tokens: Count | None = None
+    """Tokens of a KV block."""
+    memory_fraction: Annotated[Fraction, Field(gt=0)] | None = None
+    """Share of the CUDA-visible memory that the engine may use."""
+    hbm_budget_gb: Positive | None = None
+    """Cap on what a GPU may use [10^9 bytes], below the memory fraction."""
+    scheduler: Literal["fcfs"] = "fcfs"
+    """Order of the waiting requests."""
+    cuda_graph_max_tokens: Annotated[int, Field(strict=True, ge=0, le=10**9)] | None = None
+    """Steps with more rows than this run without CUDA graphs."""
+
+
+class Router(Spec):
+    """How requests are shared out over replicas."""
+
+    kind: Literal["round_robin", "least_outstanding_tokens"] = "least_outstanding_tokens"
+
+
+class Deployment(Spec):
+    """One way to serve the workload."""
+
+    gpu: Name
+    """A GPU of the catalog."""
+    replicas: Count
+    """Instances of the target."""
+    router: Router = Router()
+    price: Positive | Price | CatalogPrice
+    """USD per GPU-hour as a plain value, with its source, or from a price list of the catalog."""
+    target: Target
+    engine: Engine
+    speculation: Speculation = NoSpeculation(kind="none")
+
+    @model_validator(mode="after")
+    def _draft_fits_the_group(self) -> Self:
+        if self.speculation.kind == "drafts":
+            draft = self.speculation.draft
+            if draft.tensor_parallel > self.target.tensor_parallel:
+                raise ValueError(
+                    f"the draft's tensor_parallel {draft.tensor_parallel} is above the target's "
+                    f"{self.target.tensor_parallel}: a co-located draft runs on the target's GPUs"
+                )
+        return self
+
+    @property
+    def num_gpus(self) -> int:
+        """All GPUs that the deployment pays for."""
+        return self.replicas * self.target.num_gpus

@@ -1,0 +1,129 @@
+"""A serving engine's policy: its defaults, its memory rule and the host time that no kernel table holds."""
+
+from typing import Literal
+
+from simulator.spec.base import Count, CountOrZero, Flag, Fraction, Name, NotNegative, Positive, Spec, Text
+from simulator.spec.sources import Sources
+
+
+class SchedulerDefaults(Spec):
+    """What the engine does when the scenario says nothing."""
+
+    max_num_seqs: Count
+    max_num_batched_tokens: Count
+    kv_block_tokens: Count
+    chunked_prefill: Flag
+    """Whether a prompt may be split over steps; otherwise a prompt waits until it fits into one step's budget."""
+    cuda_graph_max_tokens: CountOrZero
+    """Steps with more rows than this run eagerly."""
+    source: str
+
+
+class MemoryRule(Spec):
+    """How the engine divides a GPU's memory."""
+
+    kind: Literal["fraction_of_visible", "fraction_of_free"]
+    """fraction_of_visible: the fraction caps all use (vLLM, SGLang); fraction_of_free: the fraction applies to what the
+    weights leave, and is given to KV (TensorRT-LLM)."""
+    memory_fraction: Fraction
+    activation_bytes_per_vocab_entry: NotNegative
+    """Activation peak ÷ vocabulary size: the sampler's logits of the profiled sequences [bytes]."""
+    activation_bytes_per_batched_token_per_hidden: NotNegative
+    """Activation peak of the layers ÷ (token budget × hidden size) [bytes]."""
+    fixed_gib: NotNegative
+    """Reserved whatever the model [GiB]."""
+    non_torch_gib: dict[Literal["one_gpu", "several_gpus"], NotNegative]
+    """Memory outside the engine's allocator: CUDA context beyond the visible total, NCCL buffers [GiB]."""
+    source: str
+
+
+class StepOverhead(Spec):
+    """Time of a step that kernels do not explain."""
+
+    step_s: NotNegative
+    """Scheduler, sampler launch, input preparation, per target step [s]."""
+    draft_pass_s: NotNegative
+    """The same per draft pass [s]."""
+    kernel_floor_us: Positive
+    """Shortest time of a kernel inside a CUDA graph [µs]."""
+    eager_kernel_us: Positive
+    """Host time to launch a kernel outside a graph [µs]."""
+    sampling_us_per_step: NotNegative
+    """Fixed time of the sampler [µs]."""
+    all_reduce: Text
+    """Collective kernel inside graphs (a key of the link files)."""
+    all_reduce_eager: Text
+    """Collective kernel outside graphs."""
+    source: str
+
+
+class EnginePolicy(Spec):
+    """One engine of the catalog."""
+
+    name: Name
+    title: Text
+    scheduler: SchedulerDefaults
+    memory: MemoryRule
+    overhead: StepOverhead
+    linear_from: Name
+    """Engine whose measured linear layers are used (an engine without tables of its own borrows another's)."""
+    sources: Sources
+
+
+class Quantisation(Spec):
+    """A weight format: bits with scales, and the dtype that its matrix products run in."""
+
+    name: Name
+    bits_per_weight: Positive
+    """Bits per quantised weight, scales and zeros included."""
+    compute: dict[str, Literal["bf16", "fp8", "int8", "nvfp4"]]
+    """GPU architecture, or `default` → dtype of the tensor cores that serve it."""
+    experts_only: Flag = False
+    """Whether the format leaves everything but the experts in bf16 (models that are released that way)."""
+    source: str
+    sources: Sources
+
+
+class PriceEntry(Spec):
+    """One listed price."""
+
+    gpu: Name
+    usd_per_gpu_hour: Positive
+    sku: Text
+    as_of: Text
+    """Date as the source states it."""
+    source: str
+
+
+class PriceList(Spec):
+    """Prices of one provider on one basis."""
+
+    name: Name
+    provider: Text
+    basis: Literal["on_demand", "spot", "reserved", "owned"]
+    prices: tuple[PriceEntry, ...]
+    sources: Sources
+
+
+class AcceptancePreset(Spec):
+    """A measured acceptance curve."""
+
+    name: Name
+    title: Text
+    tokens_per_step: dict[Count, Positive]
+    """Draft tokens K → mean committed tokens per step, bonus included; each K was measured on its own."""
+    source: str
+    sources: Sources
+
+
+class LengthTable(Spec):
+    """A joint table of prompt and output lengths: quantiles of the prompt, and of the output given the prompt's bin."""
+
+    name: Name
+    title: Text
+    prompt_quantiles: tuple[Positive, ...]
+    """Prompt tokens at evenly spaced quantiles, from the lowest to the highest."""
+    output_quantiles: tuple[tuple[Positive, ...], ...]
+    """One row per equally likely prompt bin: output tokens at evenly spaced quantiles."""
+    source: str
+    sources: Sources

@@ -1,0 +1,24 @@
+"""Where a number comes from."""
+
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from simulator.spec.base import Spec, Text
+
+SourceKind = Literal["datasheet", "measured", "price_list", "paper", "config", "derived", "assumption"]
+
+
+class Source(Spec):
+    """The origin of the numbers that name it."""
+
+    kind: SourceKind
+    ref: Text
+    """Document, repository and commit, or page; for an assumption, why it is plausible."""
+    date: Annotated[date, Field(strict=False)]
+    """Day of the document, or on which it was read."""
+
+
+Sources = dict[str, Source]
+"""Key → source; every section of a catalog file names the key that its numbers come from."""

@@ -1,0 +1,153 @@
+"""How a deployment speculates: the draft, what is accepted of it, and how much it proposes."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from simulator.spec.base import Count, CountOrZero, Fraction, Name, NotNegative, Positive, Spec
+
+WeightDtype = Literal["bf16", "fp8", "fp8_block", "int8", "awq_int4", "mxfp4", "nvfp4"]
+KvDtype = Literal["bf16", "fp8"]
+
+
+class Acceptance(Spec):
+    """What the target keeps of a draft's tokens, for one class of requests; given in exactly one way."""
+
+    survival: tuple[Fraction, ...] | None = None
+    """Chance that draft position 1, 2, … is accepted at all (vLLM's per-position acceptance rate). Never rises."""
+    tokens_per_step: Annotated[float, Field(strict=True, ge=1, le=1000)] | None = None
+    """Mean committed tokens per step, bonus token included (vLLM's acceptance length); needs `at`."""
+    at: Count | None = None
+    """Draft tokens K at which tokens_per_step was measured."""
+    histogram: dict[CountOrZero, CountOrZero] | None = None
+    """Steps that accepted exactly 0, 1, … draft tokens."""
+    preset: Name | None = None
+    """Name of a measured acceptance curve in the catalog."""
+    averaged_over: Literal["steps", "requests"] = "steps"
+    """Whether tokens_per_step is a mean over steps (engine counters) or over requests."""
+    spread: Annotated[float, Field(strict=True, ge=0, le=3)] = 0.0
+    """Standard deviation of a request's own log-odds of acceptance around its class; 0: all requests alike."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        ways = [n for n in ("survival", "tokens_per_step", "histogram", "preset") if getattr(self, n) is not None]
+        if len(ways) != 1:
+            raise ValueError(
+                "acceptance is never assumed: give exactly one of survival, tokens_per_step (with at), histogram, "
+                f"preset; got {', '.join(ways) or 'none'}"
+            )
+        if (self.at is None) != (self.tokens_per_step is None):
+            raise ValueError("tokens_per_step and at belong together")
+        if self.averaged_over == "requests" and self.tokens_per_step is None:
+            raise ValueError("averaged_over: requests goes with tokens_per_step only")
+        return self._check_values()
+
+    def _check_values(self) -> Self:
+        if self.survival is not None:
+            if not self.survival:
+                raise ValueError("survival needs at least one position")
+            for before, after in zip(self.survival, self.survival[1:], strict=False):
+                if after > before:
+                    raise ValueError(f"survival never rises from one position to the next, but {before:g} → {after:g}")
+        if self.tokens_per_step is not None and self.at is not None and self.tokens_per_step > self.at + 1:
+            raise ValueError(f"{self.at} draft tokens commit at most {self.at + 1} tokens a step")
+        if self.histogram is not None and sum(self.histogram.values()) == 0:
+            raise ValueError("the histogram holds no step")
+        return self
+
+
+class AbstractDraft(Spec):
+    """A draft known by its costs only."""
+
+    flops_ratio: Positive
+    """Draft FLOPs per token ÷ target FLOPs per token: prices the draft's prefill."""
+    latency_ratio: Positive
+    """Time of one draft pass ÷ time of one plain target step at the same batch and context. Measure it: it is not the
+    FLOP ratio."""
+    weights_gb: NotNegative
+    """Draft weights [10^9 bytes], over the whole replica."""
+    kv_bytes_per_token: CountOrZero
+    """Draft KV bytes per token of context, over the whole replica."""
+
+
+class Draft(Spec):
+    """One draft model, from the catalog or abstract."""
+
+    model: Name | None = None
+    """A model of the catalog; give this or `abstract`."""
+    abstract: AbstractDraft | None = None
+    """The draft's costs, when no architecture is known."""
+    weights: WeightDtype = "bf16"
+    kv: KvDtype = "bf16"
+    tensor_parallel: Count = 1
+    """GPUs over which the draft is split; below the target's, the other GPUs wait for it."""
+    acceptance: dict[Name, Acceptance]
+    """By class of the workload; `all` stands for every class that is not named."""
+
+    @model_validator(mode="after")
+    def _model_or_abstract(self) -> Self:
+        if (self.model is None) == (self.abstract is None):
+            raise ValueError("a draft is either a catalog `model` or `abstract`, exactly one of the two")
+        if self.abstract is not None:
+            unused = {"weights", "kv", "tensor_parallel"} & self.model_fields_set
+            if unused:
+                raise ValueError(f"an abstract draft has no {', '.join(sorted(unused))}: its costs are given as they are")
+        return self
+
+
+class Chain(Spec):
+    """A chain: each draft token follows the one before."""
+
+    shape: Literal["chain"] = "chain"
+    draft_tokens: CountOrZero
+    """Draft tokens K proposed per step, the root not counted."""
+
+
+class SingleDraft(Spec):
+    """One draft serves all requests."""
+
+    kind: Literal["single"] = "single"
+
+
+class Colocated(Spec):
+    """The draft runs on the target's GPUs, between its steps."""
+
+    kind: Literal["colocated"] = "colocated"
+
+
+class FixedPolicy(Spec):
+    """K never changes."""
+
+    kind: Literal["fixed"] = "fixed"
+
+
+class NoSpeculation(Spec):
+    """Plain decoding."""
+
+    kind: Literal["none"]
+
+
+class DraftSpeculation(Spec):
+    """Speculation by a separate draft model."""
+
+    kind: Literal["drafts"]
+    drafts: dict[Name, Draft]
+    """The draft, by a name of your own."""
+    propose: Chain
+    combine: SingleDraft = SingleDraft()
+    placement: Colocated = Colocated()
+    policy: FixedPolicy = FixedPolicy()
+
+    @model_validator(mode="after")
+    def _one_draft(self) -> Self:
+        if len(self.drafts) != 1:
+            raise ValueError(f"combine: single takes exactly one draft, got {len(self.drafts)}")
+        return self
+
+    @property
+    def draft(self) -> Draft:
+        """The only draft."""
+        return next(iter(self.drafts.values()))
+
+
+Speculation = Annotated[NoSpeculation | DraftSpeculation, Field(discriminator="kind")]
