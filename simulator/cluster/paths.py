@@ -1,0 +1,125 @@
+"""Acceptance paths: how many tokens each verify step of a request commits, drawn before the request runs.
+
+The uniform of a round belongs to (seed, replication, request, round); the accepted count is its inverse distribution:
+the number of positions whose survival lies above it. So two deployments, or two values of K, see the same luck.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.cluster.streams import request_bits, round_uniforms
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class PathChunk:
+    """Paths of consecutive requests, end to end in flat arrays."""
+
+    first: list[int]
+    """Start of each request's path in the flat arrays."""
+    num_steps: list[int]
+    """Verify steps of each request."""
+    emitted: NDArray[np.int32]
+    """Tokens that each step puts out, the last one cut at the output length."""
+    new_blocks: NDArray[np.int32]
+    """KV blocks that each step needs beyond those of the step before (the prompt's, for the first)."""
+    committed_tokens: Ints
+    """Tokens committed before the cut, by request."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathPlanner:
+    """Draws paths for one deployment."""
+
+    draft_tokens: int
+    survival: tuple[NDArray[np.float64], ...]
+    """By class: [groups, K] survival of each equally likely group of requests."""
+    key: np.uint64
+    block_tokens: int
+    max_model_len: int
+
+    def plan(self, requests: Ints, prompts: Ints, outputs: Ints, classes: Ints) -> PathChunk:
+        """Paths of whole requests: outputs − 1 tokens after the one that the prompt's step puts out."""
+        bits = request_bits(self.key, requests)
+        needed = outputs - 1
+        if self.draft_tokens == 0:
+            return self._finish(np.ones(int(needed.sum()), np.int64), needed, needed, prompts)
+        table, rows = self._rows(bits, classes)
+        mean = 1.0 + table.sum(axis=1)[rows]
+        guess = np.minimum(np.ceil(needed / mean * 1.2 + 8.0).astype(np.int64), needed)
+        while True:
+            commits, short, num_steps = self._draw(bits, table, rows, guess, needed)
+            if not short.any():
+                return self._finish(commits, guess, num_steps, prompts, needed)
+            guess = np.where(short, np.minimum(guess * 2, needed), guess)
+
+    def replan(self, request: int, prompt: int, remaining: int, class_index: int, from_round: int) -> PathChunk:
+        """Path of the rest of one request, whose first rounds are over, after its KV was given up."""
+        if self.draft_tokens == 0:
+            return self._finish(np.ones(remaining, np.int64), *(np.array([x]) for x in (remaining, remaining, prompt)))
+        bits = request_bits(self.key, np.array([request]))
+        table, rows = self._rows(bits, np.array([class_index]))
+        guess = needed = np.array([remaining])
+        commits, _, num_steps = self._draw(bits, table, rows, guess, needed, from_round)
+        return self._finish(commits, guess, num_steps, np.array([prompt]), needed)
+
+    def _rows(self, bits: NDArray[np.uint64], classes: Ints) -> tuple[NDArray[np.float64], Ints]:
+        """All survival rows, and the row of each request (its class and, by round 0's uniform, its group)."""
+        groups = np.array([len(t) for t in self.survival])
+        starts = np.cumsum(groups) - groups
+        mine = (round_uniforms(bits, np.zeros(1, np.int64)) * groups[classes]).astype(np.int64)
+        return np.concatenate(self.survival), starts[classes] + mine
+
+    def _draw(
+        self, bits: NDArray[np.uint64], table: NDArray[np.float64], rows: Ints, lengths: Ints, needed: Ints,
+        from_round: int = 0,
+    ) -> tuple[Ints, NDArray[np.bool_], Ints]:  # fmt: skip
+        """Commits of `lengths` rounds per request; which requests need more rounds; steps that each needs."""
+        ends = np.cumsum(lengths)
+        starts = ends - lengths
+        nth = np.arange(ends[-1]) - np.repeat(starts, lengths) + (1 + from_round)
+        uniforms = round_uniforms(np.repeat(bits, lengths), nth)
+        commits = np.ones(uniforms.size, np.int64)
+        for position in range(self.draft_tokens):
+            column = table[:, position]
+            limit = column[0] if len(column) == 1 else np.repeat(column[rows], lengths)
+            commits += uniforms < limit
+        total = np.concatenate(([0], np.cumsum(commits)))
+        last = np.searchsorted(total, total[starts] + needed) - 1
+        short = (last >= ends) & (needed > 0)
+        return commits, short, np.where(needed > 0, last - starts + 1, 0)
+
+    def _finish(
+        self, commits: Ints, lengths: Ints, num_steps: Ints, prompts: Ints, needed: Ints | None = None
+    ) -> PathChunk:
+        """Cut each path at its last step, and find the blocks that each step needs."""
+        if needed is None:
+            needed = num_steps
+        starts = np.cumsum(lengths) - lengths
+        nth = np.arange(commits.size) - np.repeat(starts, lengths)
+        if not np.array_equal(lengths, num_steps):
+            kept = nth < np.repeat(num_steps, lengths)
+            commits, nth = commits[kept], nth[kept]
+        first = np.cumsum(num_steps) - num_steps
+        running = np.concatenate(([0], np.cumsum(commits)))
+        before = running[:-1] - np.repeat(running[first], num_steps)
+        committed = running[first + num_steps] - running[first]
+        emitted = commits.astype(np.int32)
+        has_steps = num_steps > 0
+        emitted[(first + num_steps - 1)[has_steps]] -= (committed - needed)[has_steps].astype(np.int32)
+        return PathChunk(
+            first.tolist(), num_steps.tolist(), emitted, self._new_blocks(prompts, num_steps, before, nth), committed
+        )
+
+    def _new_blocks(self, prompts: Ints, num_steps: Ints, before: Ints, nth: Ints) -> NDArray[np.int32]:
+        """Blocks each step adds: it holds the prompt, what was committed before, the last token and K drafts."""
+        slots = np.repeat(prompts, num_steps) + before + (self.draft_tokens + 1)
+        blocks = -(-np.minimum(slots, self.max_model_len) // self.block_tokens)
+        new = np.diff(blocks, prepend=0)
+        starts = nth == 0
+        held = -(-prompts // self.block_tokens)
+        new[starts] = blocks[starts] - held[num_steps > 0]
+        return new.astype(np.int32)

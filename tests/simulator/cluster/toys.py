@@ -1,0 +1,92 @@
+"""Small clusters with known step times, for tests of the simulation alone."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from simulator.cluster.cluster import Cluster, ClusterPlan, Load, simulate_cluster
+from simulator.cluster.paths import PathPlanner
+from simulator.cluster.records import ClusterRecords
+from simulator.cluster.replica import Limits
+from simulator.cluster.streams import acceptance_key
+from simulator.cluster.traffic import CHUNK, RequestChunk
+from simulator.physics.step import StepShape
+
+
+class LinearTimes:
+    """A step takes a constant, plus something for each prompt token, decoding sequence and context token."""
+
+    def __init__(self, step_s=0.01, prompt_token_s=0.0, sequence_s=0.0, context_token_s=0.0):
+        self.step_s, self.prompt_token_s = step_s, prompt_token_s
+        self.sequence_s, self.context_token_s = sequence_s, context_token_s
+
+    def seconds(self, shape: StepShape) -> float:
+        return (
+            self.step_s
+            + self.prompt_token_s * shape.prefill_tokens
+            + self.sequence_s * shape.sequences
+            + self.context_token_s * shape.context_tokens
+        )
+
+    def decode_affine(self, sequences: int) -> tuple[float, float]:
+        return self.step_s + self.sequence_s * sequences, self.context_token_s
+
+
+def poisson_chunks(rate_per_s, draw_lengths, seed=0, num_classes=1) -> Iterator[RequestChunk]:
+    """Chunks without end; draw_lengths(rng, count) gives prompts and outputs."""
+    rng = np.random.default_rng(seed)
+    last = 0.0
+    while True:
+        times = last + np.cumsum(rng.standard_exponential(CHUNK))
+        last = float(times[-1])
+        prompts, outputs = draw_lengths(rng, CHUNK)
+        yield RequestChunk(times / rate_per_s, prompts, outputs, rng.integers(0, num_classes, CHUNK))
+
+
+def fixed_lengths(prompt_tokens, output_tokens):
+    return lambda rng, count: (np.full(count, prompt_tokens), np.full(count, output_tokens))
+
+
+def uniform_lengths(prompts, outputs):
+    return lambda rng, count: (rng.integers(*prompts, count), rng.integers(*outputs, count))
+
+
+def make_plan(
+    times=None, *, replicas=1, survival=(), kv_blocks=100_000, max_num_seqs=256, max_num_batched_tokens=8192,
+    max_model_len=8192, chunked_prefill=True, step_by_step=False, router="least_outstanding_tokens", seed=0,
+) -> ClusterPlan:  # fmt: skip
+    draft_tokens = len(survival)
+    planner = PathPlanner(draft_tokens, (np.array([survival]),), acceptance_key(seed, 0), 16, max_model_len)
+    limits = Limits(kv_blocks, 16, max_num_seqs, max_num_batched_tokens, draft_tokens, chunked_prefill, step_by_step)
+    return ClusterPlan(replicas, router, limits, max_model_len, times or LinearTimes(), planner)
+
+
+def simulate(plan, chunks, requests, warmup_requests=0, check=None, **load) -> ClusterRecords:
+    return simulate_cluster(plan, Load(chunks, requests, warmup_requests, **load), check)
+
+
+def assert_conserved(cluster: Cluster) -> None:
+    """What must hold at any moment: blocks and tokens held are those of the requests that run."""
+    book = cluster.book
+    for replica in cluster.replicas:
+        held = sum(replica.blocks_of.values())
+        context = 0
+        for request, first in replica.started.items():
+            done = replica.step - first
+            held += int(book.new_blocks[request][:done].sum())
+            prompt = replica.prompts.get(request) or book.prompt_tokens[request]
+            context += prompt + 1 + int(book.emitted[request][:done].sum())
+        pending = _pending_blocks(replica)
+        assert replica.blocks_used in (held, held + pending)
+        assert 0 <= replica.blocks_used <= replica.limits.kv_blocks
+        assert replica.context_tokens == context
+    accounted = sum(r == r for r in book.finish_s[: cluster.arrived])
+    running = sum(len(r.started) + len(r.waiting) + (r.partial is not None) for r in cluster.replicas)
+    in_a_step = cluster.arrived - accounted - running - len([r for r in book.rejected if r < cluster.arrived])
+    assert in_a_step >= 0
+
+
+def _pending_blocks(replica) -> int:
+    """Blocks that the step in progress already holds."""
+    index = replica.step - replica.timeline.base
+    return int(replica.timeline.new_blocks[index]) if index < replica.timeline.new_blocks.size else 0
