@@ -13,9 +13,10 @@ import numpy as np
 import simpy
 from simpy.events import URGENT
 
+from simulator.cluster.limits import Limits, StepTimes
 from simulator.cluster.paths import PathPlanner
 from simulator.cluster.records import ClusterRecords, StepColumns
-from simulator.cluster.replica import LOG_COLUMNS, Limits, Replica, StepTimes
+from simulator.cluster.replica import LOG_COLUMNS, Replica
 from simulator.cluster.requests import RequestBook
 from simulator.cluster.routing import ROUTERS
 from simulator.cluster.traffic import RequestChunk
@@ -31,7 +32,6 @@ class ClusterPlan:
     num_replicas: int
     router: str
     limits: Limits
-    max_model_len: int
     times: StepTimes
     planner: PathPlanner
 
@@ -68,8 +68,7 @@ class Cluster:
         self.env = simpy.Environment()
         self.load = load
         limit = None if load.endless else load.requests
-        kv_tokens = plan.limits.kv_blocks * plan.limits.block_tokens
-        self.book = RequestBook(load.chunks, plan.planner, plan.max_model_len, kv_tokens, limit)
+        self.book = RequestBook(load.chunks, plan.planner, plan.limits.max_model_len, plan.limits.longest_prompt, limit)
         self.replicas = [Replica(self.env, self.book, plan.times, plan.limits, self) for _ in range(plan.num_replicas)]
         for replica in self.replicas:
             replica.process = self.env.process(replica.run())
@@ -178,7 +177,9 @@ def simulate_cluster(plan: ClusterPlan, load: Load, check: Callable[[Cluster], N
 
 
 def _step_columns(logs: list["array[float]"]) -> StepColumns:
-    tables = [np.frombuffer(log, np.float64).reshape(-1, LOG_COLUMNS) if log else np.empty((0, LOG_COLUMNS)) for log in logs]
+    tables = [
+        np.frombuffer(log, np.float64).reshape(-1, LOG_COLUMNS) if log else np.empty((0, LOG_COLUMNS)) for log in logs
+    ]
     replica = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
     rows = np.concatenate(tables)
 

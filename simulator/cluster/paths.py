@@ -39,7 +39,8 @@ class PathPlanner:
     """By class: [groups, K] survival of each equally likely group of requests."""
     key: np.uint64
     block_tokens: int
-    max_model_len: int
+    block_counts: Ints
+    """Blocks that a sequence takes, by the number of token blocks that it fills; the last entry is for the longest."""
 
     def plan(self, requests: Ints, prompts: Ints, outputs: Ints, classes: Ints) -> PathChunk:
         """Paths of whole requests: outputs − 1 tokens after the one that the prompt's step puts out."""
@@ -117,9 +118,12 @@ class PathPlanner:
     def _new_blocks(self, prompts: Ints, num_steps: Ints, before: Ints, nth: Ints) -> NDArray[np.int32]:
         """Blocks each step adds: it holds the prompt, what was committed before, the last token and K drafts."""
         slots = np.repeat(prompts, num_steps) + before + (self.draft_tokens + 1)
-        blocks = -(-np.minimum(slots, self.max_model_len) // self.block_tokens)
+        blocks = self._blocks(slots)
         new = np.diff(blocks, prepend=0)
         starts = nth == 0
-        held = -(-prompts // self.block_tokens)
-        new[starts] = blocks[starts] - held[num_steps > 0]
+        new[starts] = blocks[starts] - self._blocks(prompts)[num_steps > 0]
         return new.astype(np.int32)
+
+    def _blocks(self, slots: Ints) -> Ints:
+        filled: Ints = -(-slots // self.block_tokens)
+        return self.block_counts[np.minimum(filled, self.block_counts.size - 1)]

@@ -9,51 +9,19 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Generator, Sequence
-from itertools import accumulate
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 import simpy
 
+from simulator.cluster.limits import Limits, Listener, StepTimes
 from simulator.cluster.requests import RequestBook
+from simulator.cluster.runs import held_over, run_times
 from simulator.cluster.timeline import Timeline
 from simulator.physics.step import StepShape
 
 LOG_COLUMNS = 12
 """Columns of the step log, in the order of records.StepColumns after the replica."""
-
-SHORT_RUN = 24
-"""Runs below this many steps are summed in a loop, longer ones as arrays."""
-
-
-class StepTimes(Protocol):
-    """Seconds of steps, fast."""
-
-    def seconds(self, shape: StepShape) -> float:
-        """Seconds of a step."""
-
-    def decode_affine(self, sequences: int) -> tuple[float, float]:
-        """Seconds of a step without prompts: first + second × context tokens."""
-
-
-class Listener(Protocol):
-    """Who is told that requests ended."""
-
-    def finished(self, requests: list[int], time_s: float) -> None:
-        """Requests ended at a replica, now."""
-
-
-class Limits(NamedTuple):
-    """What bounds a replica's batch."""
-
-    kv_blocks: int
-    block_tokens: int
-    max_num_seqs: int
-    max_num_batched_tokens: int
-    draft_tokens: int
-    chunked_prefill: bool
-    step_by_step: bool = False
-    """Take every step on its own: the same records, more slowly."""
 
 
 class Replica:
@@ -186,7 +154,7 @@ class Replica:
             fits = budget >= prompt or (limits.chunked_prefill and budget > 0)
             if not fits and (chunks or self.started or limits.chunked_prefill):
                 return chunks, 3
-            blocks = -(-prompt // limits.block_tokens)
+            blocks = limits.block_counts[min(-(-prompt // limits.block_tokens), len(limits.block_counts) - 1)]
             if self.blocks_used + blocks > limits.kv_blocks:
                 return chunks, 1
             self.waiting.popleft()
@@ -245,10 +213,15 @@ class Replica:
             yield self.env.timeout(max(self.time_s - self.env.now, 0.0))
             context_sum, block_sum = float(context), float(blocks)
         else:
-            ends, contexts = self._run_times(steps)
+            timeline = self.timeline
+            now = slice(self.step - timeline.base, self.step - timeline.base + steps - 1)
+            affine = self.times.decode_affine(sequences)
+            ends, contexts = run_times(affine, start, context, timeline.emitted[now])
             steps = yield from self._wait_for_run(ends, interruptible=not self.waiting)
             self.time_s = float(ends[steps - 1])
-            context_sum, block_sum = self._run_sums(steps, contexts)
+            context_sum = float(sum(contexts[:steps]))
+            later = slice(now.start + 1, now.start + steps)
+            self.blocks_used, block_sum = held_over(blocks, timeline.new_blocks[later])
         emitted = self._commit(steps)
         self.log.extend((start, self.time_s - start, steps, sequences, context_sum / steps, 0, 0, 0.0, emitted,
                          block_sum / steps, waiting, blocked_by))  # fmt: skip
@@ -267,23 +240,6 @@ class Replica:
             steps = 1 + int(np.searchsorted(later, room, side="right"))
         return steps
 
-    def _run_times(self, steps: int) -> tuple[Sequence[float], Sequence[float]]:
-        """Ends of the steps of a run, and the context tokens at each."""
-        constant, slope = self.times.decode_affine(len(self.started))
-        index = self.step - self.timeline.base
-        grown = self.timeline.emitted[index : index + steps - 1]
-        if steps < SHORT_RUN:
-            contexts = list(accumulate(grown.tolist(), initial=self.context_tokens))
-            ends = list(accumulate([constant + slope * context for context in contexts], initial=self.time_s))
-            return ends[1:], contexts
-        held = np.empty(steps)
-        held[0] = self.context_tokens
-        held[1:] = grown
-        np.cumsum(held, out=held)
-        times = constant + slope * held
-        times[0] += self.time_s
-        return np.cumsum(times, out=times), held
-
     def _wait_for_run(self, ends: Sequence[float], *, interruptible: bool) -> Generator[simpy.Event, Any, int]:
         """Wait for the end of a run, or of the step in which a request arrives; the number of steps taken."""
         env = self.env
@@ -297,19 +253,6 @@ class Replica:
             return steps
         self._run_ends = None
         return len(ends)
-
-    def _run_sums(self, steps: int, contexts: Sequence[float]) -> tuple[float, float]:
-        """Context tokens and KV blocks, each summed over the steps of a run; the blocks are now held."""
-        index = self.step - self.timeline.base
-        grown = self.timeline.new_blocks[index + 1 : index + steps]
-        if steps < SHORT_RUN:
-            held = list(accumulate(grown.tolist(), initial=self.blocks_used))
-            self.blocks_used = held[-1]
-            return float(sum(contexts[:steps])), float(sum(held))
-        held_blocks = self.blocks_used + np.cumsum(grown)
-        total = self.blocks_used + float(held_blocks.sum())
-        self.blocks_used = int(held_blocks[-1])
-        return float(np.sum(contexts[:steps])), total
 
     # Ends of steps.
 

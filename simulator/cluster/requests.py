@@ -20,12 +20,17 @@ class RequestBook:
     """
 
     def __init__(
-        self, chunks: Iterator[RequestChunk], planner: PathPlanner, max_model_len: int, kv_tokens: int, limit: int | None
+        self,
+        chunks: Iterator[RequestChunk],
+        planner: PathPlanner,
+        max_model_len: int,
+        longest_prompt: int,
+        limit: int | None,
     ) -> None:
         self._chunks = chunks
         self._planner = planner
         self._max_model_len = max_model_len
-        self._longest_prompt = min(max_model_len - 1, kv_tokens - 1)
+        self._longest_prompt = longest_prompt
         self._limit = limit
         self.size = 0
         self.arrival_s = array("d")

@@ -48,4 +48,4 @@ def round_uniforms(bits: NDArray[np.uint64], rounds: NDArray[np.int64]) -> NDArr
     """Uniforms in [0, 1), one per pair of request bits and round; the same pair always gives the same value."""
     with np.errstate(over="ignore"):
         mixed = _mix(bits + rounds.astype(np.uint64) * _ROUND)
-    return (mixed >> np.uint64(11)) * (1.0 / (1 << 53))
+    return np.asarray((mixed >> np.uint64(11)) * (1.0 / (1 << 53)), np.float64)

@@ -62,9 +62,7 @@ def _append(path: Path, line: int, row: list[str], times: list[float], prompts: 
     outputs.append(values[1])
 
 
-def scale(
-    table: Table, time_scale: float, rate_scale: float, rng: np.random.Generator
-) -> Table:
+def scale(table: Table, time_scale: float, rate_scale: float, rng: np.random.Generator) -> Table:
     """Stretch a trace in time, and thin it or repeat its requests.
 
     time_scale: factor on all times.

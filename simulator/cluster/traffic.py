@@ -47,7 +47,9 @@ def request_chunks(workload: Workload, seed: int, replication: int, rate_per_s: 
         yield from _trace_chunks(workload, seed, replication, rate_per_s)
         return
     lengths = LENGTHS[workload.lengths.kind](workload.lengths)
-    arrivals_rng, lengths_rng, classes_rng = (generator(seed, replication, s) for s in ("arrivals", "lengths", "classes"))
+    arrivals_rng, lengths_rng, classes_rng = (
+        generator(seed, replication, s) for s in ("arrivals", "lengths", "classes")
+    )
     rate = rate_per_s or offered_rate(workload)
     last_s = 0.0
     while True:
@@ -66,7 +68,9 @@ def _trace_chunks(workload: Workload, seed: int, replication: int, rate_per_s: f
     arrivals = workload.arrivals
     assert arrivals.kind == "trace"
     table = read_azure(Path(arrivals.file), arrivals.limit)
-    times, prompts, outputs = scale(table, arrivals.time_scale, arrivals.rate_scale, generator(seed, replication, "thinning"))
+    times, prompts, outputs = scale(
+        table, arrivals.time_scale, arrivals.rate_scale, generator(seed, replication, "thinning")
+    )
     if rate_per_s is not None:
         times = times * (trace_rate(times) / rate_per_s)
     classes_rng = generator(seed, replication, "classes")

@@ -69,3 +69,6 @@ class StepModel(Protocol):
 
     def seconds(self, shape: StepShape) -> float:
         """`cost(shape).total_s`, fast: what does not depend on context is remembered between calls."""
+
+    def decode_affine(self, sequences: int) -> tuple[float, float]:
+        """Seconds of a step without prompts: first + second × context tokens."""

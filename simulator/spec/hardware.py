@@ -57,16 +57,31 @@ class LinearEfficiency(Spec):
     source: str
 
 
+AttentionPoint = tuple[Count, Count, Positive]
+"""(batch, context tokens, TB/s)"""
+
+
 class AttentionEfficiency(Spec):
     """Measured decode attention of one layer: effective rate of KV reading."""
 
-    points: tuple[tuple[Count, Count, Positive], ...]
-    """(batch, context tokens, TB/s)"""
+    points: tuple[AttentionPoint, ...]
+    """vLLM with a bf16 cache: (batch, context tokens, TB/s)."""
+    tables: dict[str, dict[Literal["bf16", "fp8"], tuple[AttentionPoint, ...]]] = Field(default_factory=dict)
+    """Engine → KV dtype → points, where they were measured on their own; an fp8 cache has half the bytes per token."""
     layer_kv_bytes_per_token: Count
-    """KV bytes per token of the layer that was measured."""
+    """bf16 KV bytes per token of the layer that was measured."""
     prefill_compute_fraction: Fraction
     """Share of the bf16 dense peak that prefill attention reaches."""
     source: str
+
+    def points_for(self, engine: str, kv: Literal["bf16", "fp8"]) -> tuple[AttentionPoint, ...]:
+        """Points of this engine and KV dtype: its own, else vLLM's of that dtype, else `points`."""
+        own = self.tables.get(engine, {}).get(kv)
+        return own or self.tables.get("vllm", {}).get(kv) or self.points
+
+    def layer_kv_bytes_for(self, kv: Literal["bf16", "fp8"]) -> int:
+        """KV bytes per token of the measured layer, at this KV dtype."""
+        return self.layer_kv_bytes_per_token // (2 if kv == "fp8" else 1)
 
 
 class BoardPower(Spec):
@@ -92,6 +107,8 @@ class Gpu(Spec):
     attention: AttentionEfficiency
     links: Name
     """Name of the link file: collectives between these GPUs and between nodes."""
+    source: str = ""
+    """Key of the source of node_gpus."""
     sources: Sources
 
 
@@ -119,7 +136,7 @@ class Links(Spec):
     name: Name
     all_reduce: dict[str, dict[Annotated[int, Field(ge=2)], CollectiveTable]]
     """Kernel (vllm_graph, vllm_eager, trtllm, nccl) → GPUs → table."""
-    all_gather: dict[str, dict[Annotated[int, Field(ge=2)], CollectiveTable]] = {}
+    all_gather: dict[str, dict[Annotated[int, Field(ge=2)], CollectiveTable]] = Field(default_factory=dict)
     """Kernel → GPUs → table."""
     point_to_point: dict[Literal["nvlink", "pcie", "internode"], PointToPoint]
     source: str

@@ -7,6 +7,9 @@ from pydantic import Field
 from simulator.spec.base import Count, CountOrZero, Flag, Name, NotNegative, Positive, Spec, Text
 from simulator.spec.sources import Sources
 
+Params = Annotated[int, Field(strict=True, ge=0, le=10**13)]
+"""A number of parameters."""
+
 
 class Mla(Spec):
     """Multi-head latent attention: one compressed KV vector per token and layer."""
@@ -83,12 +86,12 @@ class Model(Spec):
     sliding: SlidingWindow | None = None
     num_full_attention_layers: CountOrZero = 0
     """Layers with full attention where others are linear or compressed; 0: all of them."""
-    attention_params: CountOrZero = 0
+    attention_params: Params = 0
     """Attention parameters of all layers where they do not follow from the dimensions."""
-    attention_extra_params: CountOrZero = 0
+    attention_extra_params: Params = 0
     """Attention biases, norms of queries and keys, sinks: all layers together, beyond the matrices."""
-    norm_params: CountOrZero = 0
-    other_params: CountOrZero = 0
+    norm_params: Params = 0
+    other_params: Params = 0
     """Parameters outside embeddings, attention, MLPs, routers and norms (such as sparse-attention indexers)."""
     recurrent_state_bytes: CountOrZero = 0
     """State of linear-attention layers per sequence, whatever its length [bytes]."""

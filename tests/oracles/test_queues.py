@@ -37,14 +37,18 @@ def test_fixed_service_one_at_a_time_is_m_d_1(load):
 @pytest.mark.parametrize("load", [0.3, 0.7, 0.85])
 def test_exponential_service_one_at_a_time_is_m_m_1(load):
     def exponential(rng, count):
-        return np.maximum(np.rint(rng.standard_exponential(count) * 10_000), 1).astype(np.int64), np.ones(count, np.int64)
+        return np.maximum(np.rint(rng.standard_exponential(count) * 10_000), 1).astype(np.int64), np.ones(
+            count, np.int64
+        )
 
     plan = make_plan(
         LinearTimes(0.0, prompt_token_s=1e-4), max_num_seqs=1, max_model_len=10**7, kv_blocks=10**6,
         max_num_batched_tokens=10**7,
     )  # fmt: skip
 
-    mean, error = mean_over_replications(lambda seed: waits(simulate(plan, poisson_chunks(load, exponential, seed), 4000, 400)))
+    mean, error = mean_over_replications(
+        lambda seed: waits(simulate(plan, poisson_chunks(load, exponential, seed), 4000, 400))
+    )
 
     assert mean == pytest.approx(load / (1 - load), abs=Z_999 * error)
 

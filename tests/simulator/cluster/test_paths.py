@@ -13,9 +13,12 @@ def plan(survival, outputs, prompts=100, classes=0, block_tokens=16, first=0):
     tables = survival if isinstance(survival, tuple) else (np.atleast_2d(survival),)
     outputs = np.asarray(outputs)
     count = outputs.size
-    planner = PathPlanner(tables[0].shape[1], tables, KEY, block_tokens, 10**6)
+    planner = PathPlanner(tables[0].shape[1], tables, KEY, block_tokens, np.arange(10**5))
     return planner.plan(
-        np.arange(first, first + count), np.broadcast_to(prompts, count).copy(), outputs, np.broadcast_to(classes, count).copy()
+        np.arange(first, first + count),
+        np.broadcast_to(prompts, count).copy(),
+        outputs,
+        np.broadcast_to(classes, count).copy(),
     )
 
 
@@ -70,7 +73,7 @@ def test_more_draft_tokens_see_the_same_luck():
 def test_the_rest_of_a_path_goes_on_with_the_uniforms_of_the_rounds_that_follow():
     whole = plan([0.7, 0.4], np.array([400]))
     done = 20
-    planner = PathPlanner(2, (np.array([[0.7, 0.4]]),), KEY, 16, 10**6)
+    planner = PathPlanner(2, (np.array([[0.7, 0.4]]),), KEY, 16, np.arange(10**5))
 
     rest = planner.replan(0, 100, 200, 0, done)
 
@@ -87,7 +90,7 @@ def test_blocks_cover_the_prompt_what_is_committed_and_the_drafts():
 
 
 def test_plain_decoding_takes_one_step_a_token():
-    planner = PathPlanner(0, (np.empty((1, 0)),), KEY, 16, 10**6)
+    planner = PathPlanner(0, (np.empty((1, 0)),), KEY, 16, np.arange(10**5))
     paths = planner.plan(np.arange(3), np.full(3, 5), np.array([1, 2, 9]), np.zeros(3, np.int64))
 
     assert paths.num_steps == [0, 1, 8]

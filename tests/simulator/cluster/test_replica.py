@@ -69,7 +69,9 @@ def test_too_few_blocks_lead_to_preemption_and_all_requests_still_end(load):
     chunked=st.booleans(),
     requests=st.integers(25, 120),
 )
-def test_requests_tokens_and_blocks_are_conserved(rate, kv_blocks, max_num_seqs, budget, draft_tokens, chunked, requests):
+def test_requests_tokens_and_blocks_are_conserved(
+    rate, kv_blocks, max_num_seqs, budget, draft_tokens, chunked, requests
+):
     survival = tuple(0.8**i for i in range(1, draft_tokens + 1))
     limits = {"kv_blocks": kv_blocks, "max_num_seqs": max_num_seqs, "chunked_prefill": chunked,
               "max_num_batched_tokens": budget, "max_model_len": 1400}  # fmt: skip

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from simulator.cluster.cluster import Cluster, ClusterPlan, Load, simulate_cluster
+from simulator.cluster.limits import Limits
 from simulator.cluster.paths import PathPlanner
 from simulator.cluster.records import ClusterRecords
-from simulator.cluster.replica import Limits
 from simulator.cluster.streams import acceptance_key
 from simulator.cluster.traffic import CHUNK, RequestChunk
 from simulator.physics.step import StepShape
@@ -56,9 +56,20 @@ def make_plan(
     max_model_len=8192, chunked_prefill=True, step_by_step=False, router="least_outstanding_tokens", seed=0,
 ) -> ClusterPlan:  # fmt: skip
     draft_tokens = len(survival)
-    planner = PathPlanner(draft_tokens, (np.array([survival]),), acceptance_key(seed, 0), 16, max_model_len)
-    limits = Limits(kv_blocks, 16, max_num_seqs, max_num_batched_tokens, draft_tokens, chunked_prefill, step_by_step)
-    return ClusterPlan(replicas, router, limits, max_model_len, times or LinearTimes(), planner)
+    counts = np.arange(-(-max_model_len // 16) + 1)
+    planner = PathPlanner(draft_tokens, (np.array([survival]),), acceptance_key(seed, 0), 16, counts)
+    limits = Limits(
+        kv_blocks,
+        16,
+        tuple(counts.tolist()),
+        max_model_len,
+        max_num_seqs,
+        max_num_batched_tokens,
+        draft_tokens,
+        chunked_prefill,
+        step_by_step,
+    )
+    return ClusterPlan(replicas, router, limits, times or LinearTimes(), planner)
 
 
 def simulate(plan, chunks, requests, warmup_requests=0, check=None, **load) -> ClusterRecords:

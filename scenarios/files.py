@@ -1,0 +1,106 @@
+"""Where scenario files are: the user's, and those that are built in and found by name."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from scenarios.problems import way_out
+from simulator.errors import ScenarioError
+
+SUFFIXES = (".yaml", ".yml")
+STARTER_FILE = "starter.yaml.tmpl"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of a scenario file and where it was found."""
+
+    file: str
+    """Name for messages."""
+    path: Path | None
+    """None: text without a file."""
+    text: str
+
+
+def _built_in() -> dict[str, Traversable]:
+    entries = sorted(resources.files("scenarios").iterdir(), key=lambda entry: entry.name)
+    return {entry.name.removesuffix(".yaml"): entry for entry in entries if entry.name.endswith(".yaml")}
+
+
+def builtin_names() -> list[str]:
+    """Names of the built-in scenarios."""
+    return list(_built_in())
+
+
+def read_starter() -> str:
+    """The commented starter file."""
+    return resources.files("scenarios").joinpath(STARTER_FILE).read_text(encoding="utf-8")
+
+
+def find_scenarios(path: str | Path) -> list[str]:
+    """What to load for an argument: the YAML files of a folder in order of name, else the argument itself."""
+    folder = Path(path)
+    if not _is(folder, Path.is_dir):
+        return [str(path)]
+    found = sorted(
+        str(entry) for entry in folder.iterdir() if entry.suffix in SUFFIXES and not entry.name.startswith(".")
+    )
+    if not found:
+        raise ScenarioError(f"{path}: no scenario file (*.yaml) in this folder")
+    return found
+
+
+def read_source(path: str | Path, text: str | None = None) -> Source:
+    """The file at a path or the built-in scenario of a name; with a text, the text in place of the file."""
+    name = str(path)
+    if text is not None:
+        return Source(name or "text", Path(path) if name else None, text)
+    if _is(Path(path), Path.is_dir):
+        raise ScenarioError(f"{name}: a folder; name one of its files")
+    if _is(Path(path), Path.exists):
+        return Source(name, Path(path), _decoded(name, lambda: Path(path).read_bytes()))
+    entry = _built_in().get(_builtin_name(name))
+    if entry is None:
+        raise ScenarioError(f"{name}: no such file and no such built-in scenario; {_suggestions(name)}")
+    file = f"scenarios/{entry.name}"
+    with resources.as_file(entry) as real:
+        return Source(file, real, _decoded(file, entry.read_bytes))
+
+
+def _builtin_name(name: str) -> str:
+    """A built-in's name as it may be written: bare, with a suffix, or as a path in a clone."""
+    folder, _, last = name.replace("\\", "/").rpartition("/")
+    return last.removesuffix(".yaml") if folder in ("", "scenarios", "./scenarios") else ""
+
+
+def _suggestions(name: str) -> str:
+    stem = Path(name).name.removesuffix(".yaml")
+    near = list(_near_files(Path(name)))
+    return way_out(stem, [*builtin_names(), *near])
+
+
+def _near_files(path: Path) -> Iterator[str]:
+    """Scenario files that stand where the missing one was looked for."""
+    if _is(path.parent, Path.is_dir):
+        yield from sorted(entry.name for entry in list(path.parent.glob("*.yaml"))[:200])
+
+
+def _is(path: Path, test: Callable[[Path], bool]) -> bool:
+    """A test of a path that cannot be one (too long, a null byte) is false."""
+    try:
+        return test(path)
+    except (OSError, ValueError):
+        return False
+
+
+def _decoded(name: str, read: Callable[[], bytes]) -> str:
+    try:
+        data = read()
+    except OSError as error:
+        raise ScenarioError(f"{name}: cannot be read: {error.strerror}") from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"{name}: not UTF-8 text at byte {error.start}: save the file as UTF-8") from None

@@ -1,0 +1,143 @@
+"""A scenario file, strictly loaded: every problem of the file in one error, each with its place and the way out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from scenarios.asserts import parse_assert
+from scenarios.catalog_names import unknown_names
+from scenarios.files import Source, read_source
+from scenarios.problems import Problem, dotted, fail, shown
+from scenarios.resolve import resolve_extends
+from scenarios.sets import apply_sets
+from scenarios.sweep import points, read_axes
+from scenarios.wording import problems_of
+from scenarios.yaml_nodes import Node, child, parse_yaml, place_of, plain
+from simulator.errors import ScenarioError
+from simulator.spec.scenario import Scenario
+
+_TRACE = ("workload", "arrivals", "file")
+_ENOUGH_PROBLEMS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One point of the sweep."""
+
+    label: dict[str, Any]
+    """Dotted path → value; empty without a sweep."""
+    scenario: Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedScenario:
+    """A checked scenario file."""
+
+    name: str
+    """The scenario's own name."""
+    path: Path | None
+    """Where the file is; None for a text without a file."""
+    base: dict[str, Any]
+    """The file with sets applied and `extends` written out, without sweep and assert."""
+    document: dict[str, Any]
+    """The file with sets applied and all else kept: loads to the same points."""
+    points: tuple[Point, ...]
+    """In order of the grid, the last path of the sweep running fastest."""
+    asserts: tuple[str, ...]
+
+
+def load_scenario(path_or_name: str | Path, sets: Sequence[str] = (), text: str | None = None) -> LoadedScenario:
+    """Load a scenario by path or by the name of a built-in one; ScenarioError lists all that is wrong with it.
+
+    sets: `path=YAML`, applied left to right before anything is checked. text: the file's text, if it is not to be read
+    from path_or_name, which then only names it and says where relative paths start.
+    """
+    source = read_source(path_or_name, text)
+    root, problems = parse_yaml(source.text, source.file)
+    if not isinstance(root.value, dict):
+        message = "the file is empty" if root.value is None else f"{shown(plain(root))}: a mapping of keys is needed"
+        fail([*problems, Problem(source.file, 0, "", f"{message}; `specfleet init` writes a starter")])
+    root, set_paths, wrong_sets = apply_sets(root, sets)
+    seen, wrong_extends = resolve_extends(root)
+    axes, wrong_axes = read_axes(child(root, "sweep"), seen, set_paths)
+    problems += [*wrong_sets, *wrong_extends, *wrong_axes]
+    asserts = list(_asserts(child(root, "assert"), root, problems))
+    loaded = []
+    for label, file in points(root, seen, [] if wrong_axes else axes):
+        scenario = _check_point(file, source, problems)
+        if scenario is not None:
+            loaded.append(Point(label, scenario))
+        elif len(problems) > _ENOUGH_PROBLEMS:
+            break
+    if problems:
+        fail(problems)
+    base = plain(_point_only(seen))
+    return LoadedScenario(loaded[0].scenario.name, source.path, base, plain(root), tuple(loaded), tuple(asserts))
+
+
+def _point_only(root: Node) -> Node:
+    """The file without what spans its points."""
+    assert isinstance(root.value, dict)
+    return Node({k: v for k, v in root.value.items() if k not in ("sweep", "assert")}, root.file, root.line)
+
+
+def _check_point(file: Node, source: Source, problems: list[Problem]) -> Scenario | None:
+    """One point as a scenario; None when something is wrong with it, which is then noted."""
+    seen, wrong_extends = resolve_extends(_point_only(file))
+    broken = {problem.where.removesuffix(".extends") for problem in wrong_extends}
+    data = plain(seen)
+    found = [*unknown_names(seen), *_resolve_trace(data, seen, source)]
+    try:
+        scenario = Scenario.model_validate(data)
+    except ValidationError as error:
+        found += (problem for problem in problems_of(error, seen) if not _follows_from(problem, broken))
+        problems += found
+        return None
+    problems += found
+    return None if found else scenario
+
+
+def _follows_from(problem: Problem, broken: set[str]) -> bool:
+    """Whether something is missing only because a deployment's `extends` leads nowhere."""
+    return problem.message.startswith("missing") and any(problem.where.startswith(f"{name}.") for name in broken)
+
+
+def _resolve_trace(data: dict[str, Any], seen: Node, source: Source) -> Iterator[Problem]:
+    """Make the trace's path absolute; it is relative to the scenario file."""
+    node = place_of(seen, _TRACE)
+    arrivals = child(child(seen, "workload"), "arrivals")
+    if node is not child(arrivals, "file") or not isinstance(node.value, str):
+        return
+    folder = source.path.parent if source.path is not None else Path()
+    path = (folder / node.value).absolute()
+    try:
+        is_file = path.is_file()
+    except (OSError, ValueError):
+        is_file = False
+    if is_file:
+        data["workload"]["arrivals"]["file"] = str(path)
+    else:
+        message = f"{shown(node.value)}: no such trace; looked for {path}"
+        yield Problem(node.file, node.line, dotted(_TRACE), message)
+
+
+def _asserts(node: Node | None, root: Node, problems: list[Problem]) -> Iterator[str]:
+    """The assert lines, each checked."""
+    if node is None or node.value is None:
+        return
+    if not isinstance(node.value, list):
+        problems.append(Problem(node.file, node.line, "assert", "a list of comparisons is needed"))
+        return
+    deployments = child(root, "deployments")
+    names = [str(name) for name in deployments.value] if deployments and isinstance(deployments.value, dict) else []
+    for index, item in enumerate(node.value):
+        try:
+            if not isinstance(item.value, str):
+                raise ScenarioError(f"{shown(plain(item))}: a text is needed, such as 'h200.tpot_s.p95 <= 0.04'")
+            parse_assert(item.value, names)
+            yield item.value
+        except ScenarioError as error:
+            problems.append(Problem(item.file, item.line, f"assert.{index}", str(error)))

@@ -1,0 +1,41 @@
+"""What specfleet refuses by name, because a silent approximation of it would mislead."""
+
+NEVER = "is not modelled"
+NOT_YET = "is not modelled yet"
+
+_DISAGGREGATION = f"prefill/decode disaggregation {NEVER}: every replica does both"
+_ONE_MODEL = f"a fleet of several models {NEVER}: a deployment serves one target; write one scenario per model"
+_MIG = f"MIG {NEVER}: a replica owns whole GPUs"
+_LORA = f"LoRA {NEVER}: give the served model as it is"
+
+KEYS: dict[str, str] = {
+    **dict.fromkeys(("disaggregation", "disaggregated", "prefill", "decode", "prefill_replicas"), _DISAGGREGATION),
+    **dict.fromkeys(("decode_replicas", "prefill_gpu", "decode_gpu", "kv_transfer"), _DISAGGREGATION),
+    **dict.fromkeys(("models", "targets"), _ONE_MODEL),
+    **dict.fromkeys(("mig", "mig_profile", "mig_slices"), _MIG),
+    **dict.fromkeys(("lora", "loras", "lora_adapters", "enable_lora", "max_loras"), _LORA),
+    "pipeline_parallel": f"pipeline parallelism {NOT_YET}: use tensor_parallel",
+    "prefix_cache": f"prefix caching {NOT_YET}: every prompt is computed in full",
+    "enable_prefix_caching": f"prefix caching {NOT_YET}: every prompt is computed in full",
+    "prefix": f"prefix caching {NOT_YET}: every prompt is computed in full",
+    "widths": f"tree speculation {NOT_YET}: propose {{shape: chain, draft_tokens: K}}",
+}
+"""Unknown key → what to say instead of only `unknown key`."""
+
+VALUES: dict[str, str] = {
+    "gamma": "gamma arrivals are not modelled yet",
+    "bursty": "bursty arrivals are not modelled yet",
+    "diurnal": "diurnal arrivals are not modelled yet",
+    "heads": f"speculation by heads (EAGLE, MTP) {NOT_YET}",
+    "eagle": f"speculation by heads (EAGLE, MTP) {NOT_YET}",
+    "mtp": f"speculation by heads (EAGLE, MTP) {NOT_YET}",
+    "ngram": f"n-gram speculation {NOT_YET}",
+    "moe_subset": f"speculation by a subset of the experts {NOT_YET}",
+    "tree": f"tree speculation {NOT_YET}",
+    "routed": f"routing between drafts {NOT_YET}",
+    "union": f"the union of several drafts {NOT_YET}",
+    "dedicated": f"placement on dedicated draft GPUs {NOT_YET}",
+    "by_batch": f"a draft schedule by batch {NOT_YET}",
+    "goodput": f"the goodput policy {NOT_YET}",
+}
+"""Unknown value of `kind` or `shape` → what to say."""

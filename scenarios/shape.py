@@ -1,0 +1,114 @@
+"""What the specs allow at a place of a scenario file: walks their types along the data."""
+
+import types
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from simulator.spec.deployment import Deployment
+from simulator.spec.scenario import Scenario
+
+FILE_KEYS = ("sweep", "assert")
+"""Keys of a file that no point of it has."""
+DEPLOYMENT_KEYS = ("extends",)
+"""Keys of a deployment in a file that are gone once it is resolved."""
+
+
+def bare(annotation: Any) -> Any:
+    """A type without constraints and `| None`."""
+    while True:
+        if get_origin(annotation) is Annotated:
+            annotation = get_args(annotation)[0]
+        elif is_union(annotation) and len(branches(annotation)) == 1:
+            annotation = branches(annotation)[0]
+        else:
+            return annotation
+
+
+def is_union(annotation: Any) -> bool:
+    """Whether a type is one of several."""
+    return get_origin(annotation) in (Union, types.UnionType)
+
+
+def branches(annotation: Any) -> list[Any]:
+    """The types that a value may have, None left out."""
+    if not is_union(annotation):
+        return [annotation]
+    return [bare(option) for option in get_args(annotation) if option is not type(None)]
+
+
+def is_model(annotation: Any) -> bool:
+    """Whether a type is a spec."""
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def kinds(annotation: Any) -> dict[str, Any]:
+    """Value of `kind` → the branch of a union that has it."""
+    found: dict[str, Any] = {}
+    for option in branches(bare(annotation)):
+        if is_model(option) and "kind" in option.model_fields:
+            found |= dict.fromkeys(get_args(option.model_fields["kind"].annotation), option)
+    return found
+
+
+def choose(annotation: Any, data: Any) -> Any:
+    """The branch that the data means; None when its `kind` is none of the union's."""
+    annotation = bare(annotation)
+    options = branches(annotation)
+    if len(options) == 1:
+        return options[0]
+    models = [option for option in options if is_model(option)]
+    if not isinstance(data, dict):
+        return next((option for option in options if not is_model(option)), None)
+    if by_kind := kinds(annotation):
+        kind = data.get("kind")
+        return by_kind.get(kind) if isinstance(kind, str) else None
+    return max(models, key=lambda model: len(model.model_fields.keys() & data.keys()), default=None)
+
+
+def entry_types(annotation: Any) -> dict[str, Any]:
+    """The named places under a type: fields of a spec, keys of a mapping whose keys are listed."""
+    annotation = bare(annotation)
+    if is_model(annotation):
+        own = {name: field.annotation for name, field in annotation.model_fields.items()}
+        more = {Scenario: FILE_KEYS, Deployment: DEPLOYMENT_KEYS}.get(annotation, ())
+        return own | dict.fromkeys(more, Any)
+    if get_origin(annotation) is dict:
+        key, value = get_args(annotation)
+        return dict.fromkeys(get_args(bare(key)), value) if get_origin(bare(key)) is Literal else {}
+    if is_union(annotation):
+        return {name: kind for option in branches(annotation) for name, kind in entry_types(option).items()}
+    return {}
+
+
+def child_type(annotation: Any, key: str | int) -> Any:
+    """The type under a key of a spec, a mapping or a list; None when there is none."""
+    annotation = bare(annotation)
+    if is_model(annotation) or is_union(annotation):
+        return entry_types(annotation).get(str(key))
+    arguments = get_args(annotation)
+    if get_origin(annotation) is dict:
+        return arguments[1]
+    if get_origin(annotation) in (tuple, list) and arguments:
+        return arguments[0]
+    return None
+
+
+def type_at(path: tuple[str | int, ...], data: Any) -> Any:
+    """The type of a place in a scenario's data; None where the specs know nothing."""
+    annotation: Any = Scenario
+    for key in path:
+        annotation = child_type(choose(annotation, data), key)
+        if annotation is None:
+            return None
+        data = inner(data, key)
+    return choose(annotation, data)
+
+
+def inner(data: Any, key: str | int) -> Any:
+    """The data under a key; None when there is none."""
+    if isinstance(data, dict):
+        return data.get(key)
+    if isinstance(data, list) and isinstance(key, int) and 0 <= key < len(data):
+        return data[key]
+    return None

@@ -1,0 +1,223 @@
+"""A spec's complaints in the user's words: dotted path, line, value, and the nearest valid name."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from scenarios import not_modelled
+from scenarios.problems import Path, Problem, dotted, nearest, shown, way_out
+from scenarios.shape import (
+    DEPLOYMENT_KEYS,
+    FILE_KEYS,
+    bare,
+    child_type,
+    choose,
+    entry_types,
+    inner,
+    is_model,
+    is_union,
+    kinds,
+    type_at,
+)
+from scenarios.yaml_nodes import Node, place_of, plain
+from simulator.spec.scenario import Scenario
+
+MISSING: dict[str, str] = {
+    "acceptance": (
+        "acceptance is never assumed; per class of the workload give one of: survival (chance per position), "
+        "tokens_per_step with at, histogram (accepted count: steps), both from the engine's counters or a measured "
+        "profile, or preset (a curve of the catalog)"
+    ),
+    "price": (
+        "there is no default price; write USD per GPU-hour as a number, "
+        "{usd_per_gpu_hour, basis, source, as_of}, or {catalog: NAME}"
+    ),
+    "seed": "a whole number, the root of every random stream: same seed, same report",
+    "schema_version": "write `schema_version: 1`",
+}
+"""Key that is not there → the way out, where the field's own words do not say it."""
+
+_ELSEWHERE = {
+    **dict.fromkeys(FILE_KEYS, "stands at the top of the file"),
+    **dict.fromkeys(DEPLOYMENT_KEYS, "stands directly in a deployment"),
+}
+_YAML_1_1 = {"on", "off", "yes", "no", "y", "n"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One complaint with what is needed to word it."""
+
+    error: ErrorDetails
+    path: Path
+    parent: Any
+    """Type of the mapping that the place is in."""
+    is_key: bool
+    """Whether a key is wrong, not its value."""
+
+    @property
+    def key(self) -> str:
+        """The last key of the path."""
+        return str(self.path[-1]) if self.path else ""
+
+    @property
+    def value(self) -> Any:
+        """What stands in the file."""
+        return self.error["input"]
+
+    def context(self, name: str) -> str:
+        """A detail that the spec gives."""
+        return str(self.error.get("ctx", {}).get(name, ""))
+
+
+def problems_of(error: ValidationError, root: Node) -> Iterator[Problem]:
+    """The problems behind a failed validation; root is the file that was validated."""
+    data = plain(root)
+    faults = [fault for details in error.errors(include_url=False) if (fault := _fault(details, data)) is not None]
+    misspelt = set(_misspelt(faults))
+    for fault in faults:
+        if fault.error["type"] == "missing" and fault.path in misspelt:
+            continue
+        message, path = WORDINGS.get(fault.error["type"], _as_it_says)(fault), fault.path
+        if fault.error["type"] == "union_tag_invalid":
+            path = (*path, "kind")
+        if not path and (named := re.match(r"deployments\.(.{1,80}?): ", message)):
+            path, message = ("deployments", named[1]), message[named.end() :]
+        node = place_of(root, path)
+        yield Problem(node.file, node.line, dotted(path), message)
+
+
+def _misspelt(faults: Iterable[Fault]) -> Iterator[Path]:
+    """Places whose key is there under a name that nearly is theirs: to call them missing, too, would tell it twice."""
+    for fault in faults:
+        if fault.error["type"] == "extra_forbidden" and (close := nearest(fault.key, entry_types(fault.parent))):
+            yield (*fault.path[:-1], close)
+
+
+def _fault(details: ErrorDetails, data: Any) -> Fault | None:
+    """Walk a complaint's location without the names of union branches; None: a branch that is not meant."""
+    at: Any = Scenario
+    whole, path, is_key = data, list[str | int](), False
+    for part in details["loc"]:
+        if part == "[key]":
+            is_key = True
+            break
+        if is_union(bare(at)):
+            at = choose(at, data)
+            if at is None or not _is_label(part, at):
+                return None
+            continue
+        path.append(part)
+        at, data = child_type(at, part), inner(data, part)
+    return Fault(details, tuple(path), type_at(tuple(path[:-1]), whole), is_key)
+
+
+def _is_label(part: str | int, branch: Any) -> bool:
+    """Whether a location's part names this branch of a union."""
+    if not is_model(branch):
+        return not str(part)[:1].isupper()
+    return part == branch.__name__ or part in kinds(branch)
+
+
+def _as_it_says(fault: Fault) -> str:
+    message = fault.error["msg"].replace("dictionary", "mapping").replace("tuple", "list")
+    value = fault.value
+    hint = ""
+    if value is None:
+        hint = "; nothing stands after the key"
+    elif isinstance(value, str) and "valid string" not in message:
+        hint = _text_hint(value)
+    elif isinstance(value, float) and fault.error["type"] == "int_type":
+        hint = f"; write {int(value)}" if value.is_integer() and abs(value) < 1e15 else ""
+    elif isinstance(value, bool | int | float | date) and "valid string" in message:
+        hint = f'; put it in quotes: "{value}"'
+    if fault.key == "price":
+        hint += f"; {MISSING['price']}"
+    return f"{shown(value)}: {message}{hint}"
+
+
+def _text_hint(value: str) -> str:
+    if value.lower() in _YAML_1_1:
+        return "; here only true and false are truth values, on, off, yes and no are text"
+    number = value.replace("_", "").replace(",", "")
+    if re.fullmatch(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?", number):
+        return f"; write {number} without quotes, underscores or commas"
+    return ""
+
+
+def _unknown_key(fault: Fault) -> str:
+    if fault.key in not_modelled.KEYS:
+        return not_modelled.KEYS[fault.key]
+    if fault.key in _ELSEWHERE:
+        return f"unknown key here; {fault.key} {_ELSEWHERE[fault.key]}"
+    return f"unknown key; {way_out(fault.key, entry_types(fault.parent))}"
+
+
+def _missing(fault: Fault) -> str:
+    if fault.key in MISSING:
+        return f"missing: {MISSING[fault.key]}"
+    fields = fault.parent.model_fields if is_model(fault.parent) else {}
+    words = fields[fault.key].description if fault.key in fields else None
+    return f"missing: {' '.join(words.split())}" if words else "missing: the key is required"
+
+
+def _listed(text: str) -> list[str]:
+    return re.findall(r"'([^']*)'", text) or [text]
+
+
+def _not_listed(fault: Fault) -> str:
+    allowed = _listed(fault.context("expected") or fault.context("expected_tags"))
+    if isinstance(fault.value, str) and fault.value in not_modelled.VALUES and fault.key in ("kind", "shape"):
+        return f"{not_modelled.VALUES[fault.value]}; known: {', '.join(allowed)}"
+    subject = "unknown key" if fault.is_key else f"{shown(fault.value)}: not one of the known values"
+    close = way_out(fault.value, allowed)
+    known = f"known: {', '.join(allowed)}"
+    return f"{subject}; {close}" if close.startswith("known") else f"{subject}; {close}; {known}"
+
+
+def _unknown_kind(fault: Fault) -> str:
+    allowed = _listed(fault.context("expected_tags"))
+    tag = fault.context("tag")
+    if tag in not_modelled.VALUES:
+        return f"{not_modelled.VALUES[tag]}; known: {', '.join(allowed)}"
+    close = way_out(tag, allowed)
+    known = "" if close.startswith("known") else f"; known: {', '.join(allowed)}"
+    return f"{shown(tag)}: unknown kind; {close}{known}"
+
+
+def _no_kind(fault: Fault) -> str:
+    known = ", ".join(kinds(child_type(fault.parent, fault.key)))
+    return f"kind is missing; known: {known}"
+
+
+def _no_mapping(fault: Fault) -> str:
+    fields = entry_types(child_type(fault.parent, fault.key)) if fault.path else entry_types(Scenario)
+    return f"{shown(fault.value)}: a mapping is needed" + (f" of {', '.join(fields)}" if fields else "")
+
+
+def _rule(fault: Fault) -> str:
+    return fault.error["msg"].removeprefix("Value error, ")
+
+
+def _name(fault: Fault) -> str:
+    return f"{shown(fault.value)}: a name has letters, digits, dots, dashes and underscores, at most 80"
+
+
+WORDINGS: dict[str, Callable[[Fault], str]] = {
+    "extra_forbidden": _unknown_key,
+    "missing": _missing,
+    "literal_error": _not_listed,
+    "union_tag_invalid": _unknown_kind,
+    "union_tag_not_found": _no_kind,
+    "model_type": _no_mapping,
+    "dict_type": _no_mapping,
+    "model_attributes_type": _no_mapping,
+    "value_error": _rule,
+    "string_pattern_mismatch": _name,
+}
+"""Kind of complaint → its wording; all others are told as the spec tells them, with the value."""

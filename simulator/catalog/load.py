@@ -1,0 +1,128 @@
+"""The loader of the catalog: one YAML file per thing, checked once, kept in memory."""
+
+import difflib
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import ValidationError
+
+from simulator.errors import CatalogError
+from simulator.spec.base import Spec
+from simulator.spec.hardware import Gpu, Links
+from simulator.spec.model import Model
+from simulator.spec.policy import AcceptancePreset, EnginePolicy, LengthTable, PriceList, Quantisation
+
+NOUNS = {
+    "gpus": "GPU",
+    "links": "link file",
+    "models": "model",
+    "engines": "engine policy",
+    "quantisation": "weight format",
+    "prices": "price list",
+    "acceptance": "acceptance preset",
+    "lengths": "length table",
+}
+"""Folder of the catalog → what one of its files is."""
+
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_S = TypeVar("_S", bound=Spec)
+
+
+@cache
+def load_gpu(name: str) -> Gpu:
+    """The GPU of this name."""
+    return _load("gpus", name, Gpu)
+
+
+@cache
+def load_links(name: str) -> Links:
+    """Collectives and point-to-point links, by the name that a GPU states in `links`."""
+    return _load("links", name, Links)
+
+
+@cache
+def load_model(name: str) -> Model:
+    """The model of this name."""
+    return _load("models", name, Model)
+
+
+@cache
+def load_engine(name: str) -> EnginePolicy:
+    """The engine policy of this name."""
+    return _load("engines", name, EnginePolicy)
+
+
+@cache
+def load_quantisation(name: str) -> Quantisation:
+    """The weight format of this name."""
+    return _load("quantisation", name, Quantisation)
+
+
+@cache
+def load_price_list(name: str) -> PriceList:
+    """The price list of this name."""
+    return _load("prices", name, PriceList)
+
+
+@cache
+def load_acceptance(name: str) -> AcceptancePreset:
+    """The measured acceptance curve of this name."""
+    return _load("acceptance", name, AcceptancePreset)
+
+
+@cache
+def load_lengths(name: str) -> LengthTable:
+    """The joint table of prompt and output lengths of this name."""
+    return _load("lengths", name, LengthTable)
+
+
+def names(kind: str) -> list[str]:
+    """Names that a folder of the catalog holds, sorted.
+
+    >>> names("engines")
+    ['sglang', 'trtllm', 'vllm']
+    """
+    return list(_names(kind))
+
+
+def raw(kind: str, name: str) -> dict[str, Any]:
+    """A file of the catalog as it stands, unchecked."""
+    return dict(yaml.load(_file(kind, name).read_bytes(), Loader=_Loader))
+
+
+def _folder(kind: str) -> Traversable:
+    if kind not in NOUNS:
+        raise CatalogError(f"no folder {kind!r} in the catalog; {_ways(kind, tuple(NOUNS))}")
+    return files("simulator.catalog") / kind
+
+
+@cache
+def _names(kind: str) -> tuple[str, ...]:
+    return tuple(sorted(_stems(_folder(kind))))
+
+
+def _stems(folder: Traversable) -> Iterator[str]:
+    return (f.name.removesuffix(".yaml") for f in folder.iterdir() if f.name.endswith(".yaml"))
+
+
+def _file(kind: str, name: str) -> Traversable:
+    known = _names(kind)
+    if name not in known:
+        raise CatalogError(f"no {NOUNS[kind]} {name!r} in the catalog; {_ways(name, known)}")
+    return _folder(kind) / f"{name}.yaml"
+
+
+def _ways(name: str, known: tuple[str, ...]) -> str:
+    nearest = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.4)
+    return "".join(f"nearest: {n}; " for n in nearest) + f"known: {', '.join(known)}"
+
+
+def _load(kind: str, name: str, spec: type[_S]) -> _S:
+    try:
+        return spec.model_validate(raw(kind, name))
+    except (ValidationError, yaml.YAMLError) as error:
+        raise CatalogError(f"catalog file {kind}/{name}.yaml is broken: {error}") from error

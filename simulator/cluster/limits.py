@@ -1,0 +1,44 @@
+"""What a replica is given: step times, and what bounds its batch."""
+
+from typing import NamedTuple, Protocol
+
+from simulator.physics.step import StepShape
+
+
+class StepTimes(Protocol):
+    """Seconds of steps, fast."""
+
+    def seconds(self, shape: StepShape) -> float:
+        """Seconds of a step."""
+
+    def decode_affine(self, sequences: int) -> tuple[float, float]:
+        """Seconds of a step without prompts: first + second × context tokens."""
+
+
+class Listener(Protocol):
+    """Who is told that requests ended."""
+
+    def finished(self, requests: list[int], time_s: float) -> None:
+        """Requests ended at a replica, now."""
+
+
+class Limits(NamedTuple):
+    """What bounds a replica's batch."""
+
+    kv_blocks: int
+    block_tokens: int
+    block_counts: tuple[int, ...]
+    """Blocks that a sequence takes, by the number of token blocks that it fills."""
+    max_model_len: int
+    max_num_seqs: int
+    max_num_batched_tokens: int
+    draft_tokens: int
+    chunked_prefill: bool
+    step_by_step: bool = False
+    """Take every step on its own: the same records, more slowly."""
+
+    @property
+    def longest_prompt(self) -> int:
+        """Longest prompt that is not rejected: it and one output token must fit [tokens]."""
+        longest = min(self.max_model_len, self.kv_blocks * self.block_tokens) - 1
+        return longest if self.chunked_prefill else min(longest, self.max_num_batched_tokens)

@@ -1,0 +1,96 @@
+"""From a deployment to what the simulation needs of it: limits, step times, acceptance."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.catalog.load import load_engine
+from simulator.cluster.limits import Limits
+from simulator.cluster.paths import PathPlanner
+from simulator.cluster.streams import acceptance_key
+from simulator.errors import ScenarioError
+from simulator.physics.kv import KvLaw, block_bytes
+from simulator.physics.ledger import memory_ledger, sequence_laws
+from simulator.physics.survival import acceptance_table
+from simulator.spec.deployment import Deployment
+from simulator.spec.speculation import Acceptance
+
+Floats = NDArray[np.float64]
+
+
+def draft_tokens_of(deployment: Deployment) -> int:
+    """Draft tokens K that a deployment proposes per step; 0 without speculation."""
+    return deployment.speculation.propose.draft_tokens if deployment.speculation.kind == "drafts" else 0
+
+
+def survival_tables(deployment: Deployment, classes: Sequence[str]) -> tuple[Floats, ...]:
+    """By class: [groups, K] survival of each equally likely group of requests."""
+    if deployment.speculation.kind == "none":
+        return tuple(np.empty((1, 0)) for _ in classes)
+    draft_tokens = draft_tokens_of(deployment)
+    if draft_tokens == 0:
+        return tuple(np.empty((1, 0)) for _ in classes)
+    known = deployment.speculation.draft.acceptance
+
+    def table(name: str) -> Floats:
+        acceptance: Acceptance = known[name] if name in known else known["all"]
+        return acceptance_table(acceptance, draft_tokens)
+
+    return tuple(table(name) for name in classes)
+
+
+def block_counts(laws: Sequence[KvLaw], block_tokens: int, limit_tokens: int) -> NDArray[np.int64]:
+    """Blocks that a sequence takes, by the number of token blocks it fills, from 0 to the longest sequence.
+
+    For plain caches the two are the same; recurrent state and sliding windows count in blocks of equal bytes.
+
+    >>> block_counts([KvLaw(bytes_per_token=100)], 16, 48).tolist()
+    [0, 1, 2, 3]
+    """
+    stored = np.arange(-(-limit_tokens // block_tokens) + 1) * block_tokens
+    growing = stored * sum(law.bytes_per_token for law in laws)
+    other = sum(
+        law.fixed_bytes + law.sliding_bytes_per_token * np.minimum(stored, law.window_tokens) for law in laws
+    ) + np.zeros_like(stored)
+    per_block = block_bytes(laws, block_tokens)
+    counts = growing // per_block + -(-other // per_block)
+    counts[0] = 0
+    return counts
+
+
+def limits_of(name: str, deployment: Deployment, *, step_by_step: bool = False) -> Limits:
+    """What bounds a replica's batch.
+
+    Raises ScenarioError when the deployment does not fit into its GPUs.
+    """
+    row = min(memory_ledger(name, deployment), key=lambda r: r.kv_blocks)
+    if not row.fits:
+        raise ScenarioError(f"{name}: {row.reason}")
+    defaults = load_engine(deployment.engine.policy).scheduler
+    engine = deployment.engine
+    counts = block_counts(sequence_laws(deployment), row.kv_block_tokens, row.max_model_len)
+    return Limits(
+        kv_blocks=row.kv_blocks,
+        block_tokens=row.kv_block_tokens,
+        block_counts=tuple(counts.tolist()),
+        max_model_len=row.max_model_len,
+        max_num_seqs=engine.max_num_seqs or defaults.max_num_seqs,
+        max_num_batched_tokens=engine.max_num_batched_tokens or defaults.max_num_batched_tokens,
+        draft_tokens=draft_tokens_of(deployment),
+        chunked_prefill=defaults.chunked_prefill,
+        step_by_step=step_by_step,
+    )
+
+
+def planner_of(
+    deployment: Deployment, limits: Limits, classes: Sequence[str], seed: int, replication: int
+) -> PathPlanner:
+    """Draws the acceptance paths of one replication."""
+    return PathPlanner(
+        draft_tokens=limits.draft_tokens,
+        survival=survival_tables(deployment, classes),
+        key=acceptance_key(seed, replication),
+        block_tokens=limits.block_tokens,
+        block_counts=np.asarray(limits.block_counts),
+    )

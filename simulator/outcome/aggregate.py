@@ -1,0 +1,93 @@
+"""Rows over all replications: means, intervals, majorities."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from simulator.outcome.interval import t_interval
+from simulator.outcome.report import Row
+
+NOT_AVERAGED = ("deployment", "gpu", "point", "replication", "interval")
+
+
+def aggregate_rows(rows: Sequence[Row]) -> Row:
+    """One row over the replications of a deployment, `replication` "all".
+
+    Numbers are means over the replications that have them, each with a 95 % t interval in `interval` (nested fields as
+    `ttft_s.p95`; none for fewer than two). A flag is set where it is in more than half of the replications, so
+    `saturated` means most of them; a text is the most frequent one. What holds for whole fleets follows the majority
+    too: `replicas_for_offered` is the fewest that hold in more than half of the replications.
+    """
+    first = rows[0]
+    merged: Row = {name: _merge([row[name] for row in rows]) for name in first if name not in NOT_AVERAGED}
+    intervals = _intervals(rows)
+    merged |= {name: first[name] for name in ("deployment", "gpu", "point")}
+    merged |= {"replication": "all", "interval": intervals}
+    merged |= _majority_fleet(rows)
+    return {name: merged[name] for name in first}
+
+
+def flatten(row: Row) -> dict[str, float]:
+    """Numbers of a row by name, nested ones as `ttft_s.p95`; flags and texts left out.
+
+    >>> flatten({"ttft_s": {"p95": 1.5}, "saturated": False, "gpu": "h200-sxm"})
+    {'ttft_s.p95': 1.5}
+    """
+    return dict(_numbers((name, value) for name, value in row.items() if name not in NOT_AVERAGED))
+
+
+def _numbers(items: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, float]]:
+    for name, value in items:
+        if isinstance(value, Mapping):
+            yield from _numbers((f"{name}.{key}", nested) for key, nested in value.items())
+        elif _is_number(value):
+            yield name, value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _merge(values: Sequence[Any]) -> Any:
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    if isinstance(known[0], Mapping):
+        keys = dict.fromkeys(key for value in known for key in value)
+        return {key: _merge([value.get(key) for value in known]) for key in keys}
+    if isinstance(known[0], bool):
+        return 2 * sum(known) > len(values)
+    if _is_number(known[0]):
+        return known[0] if all(value == known[0] for value in known) else fmean(known)
+    return Counter(known).most_common(1)[0][0]
+
+
+def _intervals(rows: Sequence[Row]) -> dict[str, list[float]]:
+    flat = [flatten(row) for row in rows]
+    names = dict.fromkeys(name for numbers in flat for name in numbers)
+    found = {name: t_interval([numbers[name] for numbers in flat if name in numbers]) for name in names}
+    return {name: list(interval) for name, interval in found.items() if interval is not None}
+
+
+def majority_fewest(counts: Sequence[int | None]) -> int | None:
+    """Fewest replicas that hold in more than half of the replications; None where so many hold with none.
+
+    >>> majority_fewest([3, 4, 4, None, 3])
+    4
+    >>> majority_fewest([3, None]) is None
+    True
+    """
+    needed = len(counts) // 2 + 1
+    known = sorted(count for count in counts if count is not None)
+    return known[needed - 1] if len(known) >= needed else None
+
+
+def _majority_fleet(rows: Sequence[Row]) -> Row:
+    """A fleet is bought whole: its size is no mean, and what it costs follows from its size."""
+    replicas = majority_fewest([row["replicas_for_offered"] for row in rows])
+    names = ("gpus_for_offered", "usd_per_hour_for_offered")
+    bought = next((row for row in rows if row["replicas_for_offered"] == replicas), None)
+    if replicas is None or bought is None:
+        return dict.fromkeys(("replicas_for_offered", *names))
+    return {"replicas_for_offered": replicas, **{name: bought[name] for name in names}}

@@ -1,0 +1,80 @@
+"""What no hardware can do, however much memory there is: splits that do not divide, formats without a kernel."""
+
+from simulator.catalog.load import load_gpu, load_model, load_quantisation
+from simulator.errors import CatalogError
+from simulator.physics.formats import compute_dtype, peak_flop_per_s
+from simulator.spec.deployment import Deployment, Target
+from simulator.spec.model import Model
+
+
+def check_deployment(name: str, deployment: Deployment) -> list[str]:
+    """Physical impossibilities of a deployment called `name`, each with its place and the way out; empty if none."""
+    target, model = deployment.target, load_model(deployment.target.model)
+    problems = [
+        *_split_problems(f"{name}.target.tensor_parallel", model, target.tensor_parallel),
+        *_expert_problems(name, target, model),
+        *_format_problems(f"{name}.target.weights", target.weights, deployment.gpu),
+        *_draft_problems(name, deployment),
+    ]
+    length = deployment.engine.max_model_len
+    if length is not None and length > model.max_position:
+        problems.append(
+            f"{name}.engine.max_model_len: {length:,} is above the {model.max_position:,} positions of {model.name}"
+        )
+    return problems
+
+
+def _split_problems(place: str, model: Model, tensor_parallel: int) -> list[str]:
+    heads, kv_heads = model.num_attention_heads, model.num_kv_heads
+    if heads % tensor_parallel:
+        possible = ", ".join(str(n) for n in (1, 2, 4, 8, 16, 32) if heads % n == 0 and _kv_heads_split(kv_heads, n))
+        return [
+            f"{place}: {tensor_parallel} does not divide the {heads} attention heads of {model.name}; try {possible}"
+        ]
+    if model.mla is None and not _kv_heads_split(kv_heads, tensor_parallel):
+        return [
+            f"{place}: {tensor_parallel} neither divides nor is a multiple of the {kv_heads} KV heads of {model.name}"
+        ]
+    return []
+
+
+def _kv_heads_split(num_kv_heads: int, tensor_parallel: int) -> bool:
+    return num_kv_heads % tensor_parallel == 0 or tensor_parallel % num_kv_heads == 0
+
+
+def _expert_problems(name: str, target: Target, model: Model) -> list[str]:
+    groups = target.expert_parallel
+    if groups == 1:
+        return []
+    if model.moe is None:
+        return [f"{name}.target.expert_parallel: {model.name} is dense; leave it at 1"]
+    if groups > model.moe.num_experts:
+        return [
+            f"{name}.target.expert_parallel: {groups} groups for the {model.moe.num_experts} experts of {model.name}"
+        ]
+    if target.num_gpus % groups:
+        return [f"{name}.target.expert_parallel: {groups} does not divide the replica's {target.num_gpus} GPUs"]
+    return []
+
+
+def _format_problems(place: str, weights: str, gpu: str) -> list[str]:
+    try:
+        on = load_gpu(gpu)
+        peak_flop_per_s(on, compute_dtype(on, load_quantisation(weights)))
+    except CatalogError as error:
+        return [f"{place}: {error}"]
+    return []
+
+
+def _draft_problems(name: str, deployment: Deployment) -> list[str]:
+    if deployment.speculation.kind != "drafts":
+        return []
+    key, draft = next(iter(deployment.speculation.drafts.items()))
+    place = f"{name}.speculation.drafts.{key}"
+    if draft.model is None:
+        return []
+    problems = _split_problems(f"{place}.tensor_parallel", load_model(draft.model), draft.tensor_parallel)
+    if draft.tensor_parallel > deployment.target.tensor_parallel:
+        most = deployment.target.tensor_parallel
+        problems.append(f"{place}.tensor_parallel: {draft.tensor_parallel} is above the target's {most}")
+    return problems + _format_problems(f"{place}.weights", draft.weights, deployment.gpu)

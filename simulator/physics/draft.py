@@ -1,0 +1,69 @@
+"""Cost of drafting: the passes of a chain draft between the target's steps, and the draft's own prefill."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from simulator.physics.footprint import flops_per_token
+from simulator.physics.forward import Forward
+from simulator.spec.speculation import AbstractDraft
+
+Affine = tuple[float, float]
+"""A constant [s], and seconds per position of context."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftCost:
+    """What a draft adds to a step."""
+
+    one_pass: Callable[[int], Affine]
+    """Sequences → seconds of one draft pass over them, affine in their context."""
+    prefill_s: Callable[[int], float]
+    """Prompt tokens → seconds of the draft's prefill, without the positions attended to."""
+    prefill_context_s: float
+    """Seconds per pair of a prompt token and a position that it attends to."""
+    flops_ratio: float
+    """Draft FLOPs per token ÷ the target's, linear layers only."""
+
+
+NO_DRAFT = DraftCost(lambda sequences: (0.0, 0.0), lambda tokens: 0.0, 0.0, 0.0)
+"""Plain decoding."""
+
+
+def modelled_draft(draft: Forward, target: Forward) -> DraftCost:
+    """A draft from the catalog: each pass and its prefill are passes of a model of its own.
+
+    A pass takes one token per sequence; the context that the K passes add among themselves (K² / 2 positions) and the
+    tokens that the last step committed are left out. Prompts pass through the layers, not through the head.
+    """
+    host_s = draft.machine.policy.overhead.draft_pass_s
+
+    def one_pass(sequences: int) -> Affine:
+        if sequences <= 0:
+            return 0.0, draft.decode_attention(0, 1)[1]
+        attention_s, context_s = draft.decode_attention(sequences, 1)
+        constant = draft.layers(sequences).total_s + draft.head_cost(sequences).total_s + attention_s + host_s
+        return constant, context_s
+
+    def prefill_s(tokens: int) -> float:
+        return draft.layers(tokens).total_s + draft.prefill_attention_s(tokens) + host_s if tokens > 0 else 0.0
+
+    ratio = flops_per_token(draft.model) / flops_per_token(target.model)
+    return DraftCost(one_pass, prefill_s, draft.prefill_context_s, ratio)
+
+
+def abstract_draft(spec: AbstractDraft, target: Forward, plain_step: Callable[[int], Affine]) -> DraftCost:
+    """A draft known by its ratios: a pass is latency_ratio plain target steps, its prefill flops_ratio target prefills.
+
+    plain_step: sequences → seconds of the target's plain decode step, affine in their context.
+    """
+    ratio = spec.latency_ratio
+
+    def one_pass(sequences: int) -> Affine:
+        constant, context_s = plain_step(sequences)
+        return ratio * constant, ratio * context_s
+
+    def prefill_s(tokens: int) -> float:
+        layers = target.layers(tokens)
+        return spec.flops_ratio * (layers.linear_s + layers.experts_s + target.prefill_attention_s(tokens))
+
+    return DraftCost(one_pass, prefill_s, spec.flops_ratio * target.prefill_context_s, spec.flops_ratio)

@@ -1,0 +1,215 @@
+"""Cost of one pass of one model through its GPUs, in the parts that a step is put together from.
+
+It does not know whether the model is target or draft.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from simulator.physics.attention import AttentionCurve, attention_curve
+from simulator.physics.communication import Group
+from simulator.physics.experts import ExpertLayers, expert_layers
+from simulator.physics.footprint import num_moe_layers
+from simulator.physics.formats import WeightFormat, peak_flop_per_s, weight_format
+from simulator.physics.matrices import dense_matrices, edge_layers, head_weights
+from simulator.spec.hardware import Gpu, Links
+from simulator.spec.model import Model
+from simulator.spec.policy import EnginePolicy, Quantisation
+from simulator.spec.speculation import KvDtype
+
+ACTIVATION_BYTES = 2.0
+"""Bytes of an activation between layers (bf16)."""
+LOGIT_PASSES = 4
+"""Times that the logits, in 32 bits, cross HBM: written, read and written by the softmax, read by the sampler.
+
+Assumption; the sampler's fixed time is the engine policy's.
+"""
+LOGIT_BYTES = 4.0
+MOE_OPERATORS = 4
+"""Operators of a MoE layer's routed experts: top-k, permutation, two grouped products."""
+
+
+class Machine(NamedTuple):
+    """The GPUs and the engine that run a pass."""
+
+    gpu: Gpu
+    links: Links
+    policy: EnginePolicy
+    graph_max_tokens: int
+    """Passes with more rows run without CUDA graphs."""
+
+
+class Split(NamedTuple):
+    """How a model is spread over the GPUs of a replica."""
+
+    tensor_parallel: int
+    data_parallel: int = 1
+    expert_parallel: int = 1
+
+    @property
+    def num_gpus(self) -> int:
+        """GPUs that run the model."""
+        return self.tensor_parallel * self.data_parallel
+
+
+class Checkpoint(NamedTuple):
+    """A model as it is stored."""
+
+    model: Model
+    weights: Quantisation | None
+    """None: bf16."""
+    kv: KvDtype
+    unquantised: tuple[str, ...] = ()
+
+
+class LayersCost(NamedTuple):
+    """What the layers of a pass take, attention left out [s]."""
+
+    linear_s: float
+    experts_s: float
+    collectives_s: float
+    launch_s: float
+    """Waiting for launches: what they take beyond the three before."""
+    reading_s: float
+    """Time of the linear layers and experts if they only read their weights (not a part of the sum)."""
+
+    @property
+    def total_s(self) -> float:
+        """Seconds of the layers."""
+        return self.linear_s + self.experts_s + self.collectives_s + self.launch_s
+
+
+class HeadCost(NamedTuple):
+    """What the output head takes [s]."""
+
+    linear_s: float
+    collectives_s: float
+    sampling_s: float
+
+    @property
+    def total_s(self) -> float:
+        """Seconds of the head."""
+        return self.linear_s + self.collectives_s + self.sampling_s
+
+
+def per_rank(count: int, data_parallel: int) -> int:
+    """Rows or sequences of the fullest data-parallel rank when they are dealt out evenly.
+
+    >>> per_rank(9, data_parallel=8)
+    2
+    """
+    return -(-count // data_parallel)
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """One model on its GPUs."""
+
+    model: Model
+    machine: Machine
+    split: Split
+    dense: tuple[tuple[int, float, WeightFormat], ...]
+    """(layers, elements on one GPU, format) of every matrix."""
+    experts: tuple[ExpertLayers, ...]
+    head: tuple[float, WeightFormat]
+    attention: AttentionCurve
+    tensor_group: Group
+    replica_group: Group
+
+    def layers(self, rows: int) -> LayersCost:
+        """Seconds of all layers at `rows` tokens of the whole replica."""
+        if rows <= 0:
+            return LayersCost(0.0, 0.0, 0.0, 0.0, 0.0)
+        mine = per_rank(rows, self.split.data_parallel)
+        eager = mine > self.machine.graph_max_tokens
+        linear = sum(count * weights.gemm_s(size, mine) for count, size, weights in self.dense)
+        experts = sum(layers.seconds(rows) for layers in self.experts)
+        reading = sum(count * weights.reading_s(size) for count, size, weights in self.dense)
+        reading += sum(layers.reading_s(rows) for layers in self.experts)
+        collectives = self._collectives_s(mine, eager)
+        launch = max(0.0, self._launch_s(eager) - (linear + experts + collectives))
+        return LayersCost(linear, experts, collectives, launch, reading)
+
+    def head_cost(self, logit_rows: int) -> HeadCost:
+        """Seconds of the head at so many tokens of the whole replica: product, gathering, passes over the logits."""
+        if logit_rows <= 0:
+            return HeadCost(0.0, 0.0, 0.0)
+        rows = per_rank(logit_rows, self.split.data_parallel)
+        size, weights = self.head
+        logits = rows * self.model.vocab_size
+        others = 1.0 - 1.0 / self.split.tensor_parallel
+        gathered = self.tensor_group.exchange_s(logits * ACTIVATION_BYTES * others)
+        passes = logits * LOGIT_BYTES * LOGIT_PASSES / self.machine.gpu.memory.bandwidth_bytes_per_s
+        return HeadCost(weights.gemm_s(size, rows), gathered, passes)
+
+    def decode_attention(self, sequences: int, queries: int) -> tuple[float, float]:
+        """Seconds of decode attention: a constant, and per position of the replica's context."""
+        ranks = self.split.data_parallel
+        constant, slope = self.attention.decode_s(per_rank(sequences, ranks), queries)
+        return constant, slope / ranks
+
+    def prefill_attention_s(self, tokens: int) -> float:
+        """Seconds of prompt attention that do not depend on the positions attended to."""
+        return self.attention.prefill_s(per_rank(tokens, self.split.data_parallel))
+
+    @property
+    def prefill_context_s(self) -> float:
+        """Seconds per pair of a prompt token and a position that it attends to, over the replica."""
+        return self.attention.prefill_context_s / self.split.data_parallel
+
+    def _launch_s(self, eager: bool) -> float:
+        """Time in which every operator is launched, or replayed from a graph."""
+        reduces, exchanges = self._messages()
+        operators = sum(count for count, _, _ in self.dense) + self.attention.shape.layers + reduces + exchanges
+        operators += MOE_OPERATORS * sum(layers.layers for layers in self.experts)
+        overhead = self.machine.policy.overhead
+        return operators * (overhead.eager_kernel_us if eager else overhead.kernel_floor_us) * 1e-6
+
+    def _messages(self) -> tuple[int, int]:
+        """All-reduces within the tensor-parallel group, and exchanges over the replica, of one pass.
+
+        One all-reduce after the embedding, attention and MLP of each layer; with data-parallel attention the MLP of a
+        MoE layer has an exchange before and after its experts instead.
+        """
+        moe = num_moe_layers(self.model) if self.split.data_parallel > 1 else 0
+        reduces = 2 * self.model.num_layers + 1 - moe if self.split.tensor_parallel > 1 else 0
+        return reduces, 2 * moe
+
+    def _collectives_s(self, rows: int, eager: bool) -> float:
+        """Seconds of the messages at `rows` tokens per rank; every token is sent to each GPU that holds its experts."""
+        reduces, exchanges = self._messages()
+        hidden_bytes = rows * self.model.hidden_size * ACTIVATION_BYTES
+        seconds = reduces * self.tensor_group.all_reduce_s(hidden_bytes, eager)
+        if not exchanges or self.model.moe is None:
+            return seconds
+        tensor_parallel, _, groups = self.split
+        copies = min(self.model.moe.top_k, groups) * self.split.num_gpus / groups
+        sent = hidden_bytes / tensor_parallel * copies * (1.0 - 1.0 / self.split.num_gpus)
+        return seconds + exchanges * self.replica_group.exchange_s(sent)
+
+
+def build_forward(checkpoint: Checkpoint, machine: Machine, split: Split) -> Forward:
+    """A checkpoint on the machine's GPUs."""
+    model, gpu, policy = checkpoint.model, machine.gpu, machine.policy
+    plain = weight_format(gpu, policy, None)
+    low = weight_format(gpu, policy, checkpoint.weights) if checkpoint.weights is not None else plain
+    matrices = dense_matrices(model, split.tensor_parallel, checkpoint.weights, checkpoint.unquantised)
+    edges = edge_layers(model)[1] if "first_and_last_mlp" in checkpoint.unquantised else 0
+    formats = [(num_moe_layers(model) - edges, low), (edges, plain)]
+    overhead = policy.overhead
+    groups = [
+        Group(machine.links, num_gpus, gpu.node_gpus, overhead.all_reduce, overhead.all_reduce_eager)
+        for num_gpus in (split.tensor_parallel, split.num_gpus)
+    ]
+    peak = peak_flop_per_s(gpu, "bf16")
+    return Forward(
+        model=model,
+        machine=machine,
+        split=split,
+        dense=tuple((m.layers, m.weights, low if m.quantised else plain) for m in matrices),
+        experts=expert_layers(model, split.num_gpus, split.expert_parallel, formats),
+        head=(head_weights(model, split.tensor_parallel), plain),
+        attention=attention_curve(model, checkpoint.kv, split.tensor_parallel, gpu.attention, policy.linear_from, peak),
+        tensor_group=groups[0],
+        replica_group=groups[1],
+    )

@@ -1,0 +1,268 @@
+"""The HBM ledger: what a GPU's memory goes to, and how many tokens of KV fit into the rest.
+
+The engines' own identity, closed to the byte. Knows nothing of time; what would make a deployment fit is in `remedies`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import floor
+
+from simulator.catalog.load import load_engine, load_gpu, load_model, load_quantisation
+from simulator.physics.footprint import weight_bytes
+from simulator.physics.kv import KvLaw, block_bytes, kv_law, longest_sequence, sequence_blocks
+from simulator.physics.remedies import ways_to_fit
+from simulator.spec.deployment import Deployment, Engine
+from simulator.spec.hardware import GIB
+from simulator.spec.model import Model
+from simulator.spec.policy import EnginePolicy, MemoryRule
+from simulator.spec.speculation import Draft
+
+CONTEXTS_TOKENS = (1024, 4096, 8192, 32768, 131072)
+"""Contexts at which a ledger counts sequences [tokens]."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """Memory of one GPU role of a deployment: its fullest GPU, and the KV tokens of a whole replica."""
+
+    deployment: str
+    role: str
+    """`target`, or `target+draft` for GPUs that hold both."""
+    gpu: str
+    hbm_bytes: int
+    """As CUDA shows it to the engine."""
+    usable_bytes: int
+    """What the engine may use: the memory fraction of it, or the budget."""
+    target_weights_bytes: int
+    draft_weights_bytes: int
+    activation_bytes: int
+    """Peak of the passes: target and draft take turns, so the larger of the two."""
+    runtime_bytes: int
+    """CUDA context, collective buffers, what the engine reserves."""
+    kv_budget_bytes: int
+    """Room for KV on this GPU; 0 when nothing is left."""
+    kv_bytes_per_token: Mapping[str, int]
+    """On this GPU, `target` and `draft`, sliding windows and fixed parts left out."""
+    kv_bytes_per_sequence_fixed: Mapping[str, int]
+    """On this GPU, `target` and `draft`: recurrent state, and sliding windows when full."""
+    kv_block_tokens: int
+    kv_pools: int
+    """Groups of the replica with KV of their own (data-parallel attention); a sequence lives in one of them."""
+    kv_blocks: int
+    """Over the replica's pools."""
+    kv_tokens: int
+    """Over the replica's pools: blocks × tokens of a block."""
+    max_model_len: int
+    max_sequences_at: Mapping[int, int]
+    """Context [tokens] → sequences of it that the replica's KV holds at once."""
+    fits: bool
+    """Whether a pool holds one sequence of max_model_len."""
+    shortfall_bytes: int
+    """On this GPU: what one such sequence lacks."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Account:
+    """One GPU's bytes before KV, and the laws of its KV."""
+
+    hbm_bytes: int
+    usable_bytes: int
+    target_weights_bytes: int
+    draft_weights_bytes: int
+    activation_bytes: int
+    runtime_bytes: int
+    kv_room_bytes: int
+    target_law: KvLaw
+    draft_law: KvLaw
+    block_tokens: int
+    max_model_len: int
+
+    @property
+    def laws(self) -> tuple[KvLaw, KvLaw]:
+        return self.target_law, self.draft_law
+
+    @property
+    def pool_blocks(self) -> int:
+        """Blocks of one pool [count]."""
+        return max(0, self.kv_room_bytes) // block_bytes(self.laws, self.block_tokens)
+
+    @property
+    def shortfall_bytes(self) -> int:
+        """What one sequence of the longest length lacks, in whole blocks; 0 when it fits [bytes]."""
+        blocks = sequence_blocks(self.laws, self.block_tokens, self.max_model_len)
+        if blocks <= self.pool_blocks:
+            return 0
+        return blocks * block_bytes(self.laws, self.block_tokens) - self.kv_room_bytes
+
+
+def usable_memory_bytes(visible_bytes: int, memory_fraction: float, budget_bytes: float | None = None) -> int:
+    """Memory that an engine may use on a GPU: a fraction of what CUDA shows, and no more than the budget [bytes].
+
+    >>> usable_memory_bytes(1000, 0.9)
+    900
+    >>> usable_memory_bytes(1000, 0.9, budget_bytes=800)
+    800
+
+    vLLM `gpu_worker.py` (gpu_memory_utilization × total memory).
+    """
+    share = visible_bytes * memory_fraction
+    return floor(share if budget_bytes is None else min(share, budget_bytes))
+
+
+def activation_peak_bytes(rule: MemoryRule, vocab_size: int, hidden_size: int, batched_tokens: int) -> int:
+    """Peak beside weights and KV, by the engine's rule: the sampler's logits plus the layers' buffers [bytes].
+
+    A = a·V + c·T·h with vocabulary V, step budget T [tokens] and hidden size h; a and c [bytes] are the rule's. Logits
+    are gathered, so tensor parallelism does not split them.
+    """
+    logits = rule.activation_bytes_per_vocab_entry * vocab_size
+    layers = rule.activation_bytes_per_batched_token_per_hidden * batched_tokens * hidden_size
+    return round(logits + layers)
+
+
+def kv_room_bytes(rule: MemoryRule, usable_bytes: int, used_bytes: int, memory_fraction: float) -> int:
+    """Room for KV under the two rules of engines; below 0 when the rest does not fit [bytes].
+
+    fraction_of_visible: usable − used. fraction_of_free: fraction × (usable − used), usable being all that CUDA shows.
+
+    vLLM `gpu_worker.py`; TensorRT-LLM `free_gpu_memory_fraction`.
+    """
+    free = usable_bytes - used_bytes
+    if rule.kind == "fraction_of_free" and free > 0:
+        return floor(memory_fraction * free)
+    return free
+
+
+def memory_ledger(name: str, deployment: Deployment) -> tuple[LedgerRow, ...]:
+    """The ledger of each GPU role of a deployment called `name`.
+
+    A co-located draft that is split over fewer GPUs than the target fills the first of them; those bind the whole
+    replica, because every GPU holds the same blocks, and are the ones shown.
+    """
+    account = _account(deployment)
+    pools = deployment.target.data_parallel
+    drafts = deployment.speculation.kind == "drafts"
+    return (
+        LedgerRow(
+            deployment=name,
+            role="target+draft" if drafts else "target",
+            gpu=deployment.gpu,
+            hbm_bytes=account.hbm_bytes,
+            usable_bytes=account.usable_bytes,
+            target_weights_bytes=account.target_weights_bytes,
+            draft_weights_bytes=account.draft_weights_bytes,
+            activation_bytes=account.activation_bytes,
+            runtime_bytes=account.runtime_bytes,
+            kv_budget_bytes=max(0, account.kv_room_bytes),
+            kv_bytes_per_token={
+                "target": account.target_law.bytes_per_token,
+                "draft": account.draft_law.bytes_per_token,
+            },
+            kv_bytes_per_sequence_fixed={
+                "target": _fixed_bytes(account.target_law),
+                "draft": _fixed_bytes(account.draft_law),
+            },
+            kv_block_tokens=account.block_tokens,
+            kv_pools=pools,
+            kv_blocks=pools * account.pool_blocks,
+            kv_tokens=pools * account.pool_blocks * account.block_tokens,
+            max_model_len=account.max_model_len,
+            max_sequences_at={n: pools * _sequences_at(account, n) for n in CONTEXTS_TOKENS},
+            fits=account.shortfall_bytes == 0,
+            shortfall_bytes=account.shortfall_bytes,
+            reason=_reason(deployment, account),
+        ),
+    )
+
+
+def fits(deployment: Deployment) -> bool:
+    """Whether each GPU holds its weights and the KV of one sequence of the longest length."""
+    return _account(deployment).shortfall_bytes == 0
+
+
+def sequence_laws(deployment: Deployment) -> tuple[KvLaw, KvLaw]:
+    """KV laws of target and draft on the replica's fullest GPU: what a sequence's blocks are counted with."""
+    return _account(deployment).laws
+
+
+def _fixed_bytes(law: KvLaw) -> int:
+    return law.fixed_bytes + law.sliding_bytes_per_token * law.window_tokens
+
+
+def _sequences_at(account: _Account, context_tokens: int) -> int:
+    return account.pool_blocks // sequence_blocks(account.laws, account.block_tokens, context_tokens)
+
+
+def _reason(deployment: Deployment, account: _Account) -> str:
+    length = account.max_model_len
+    if account.shortfall_bytes == 0:
+        sequences = _sequences_at(account, length) * deployment.target.data_parallel
+        return f"holds {sequences:,} sequences of {length:,} tokens"
+    room, short = account.kv_room_bytes / GIB, account.shortfall_bytes / GIB
+    longest = longest_sequence(account.laws, account.block_tokens, account.pool_blocks, length)
+    ways = ways_to_fit(deployment, longest, fits)
+    would = "; ".join(ways) or "no single change of split, KV, length, weights or draft"
+    return (
+        f"one sequence of {length:,} tokens lacks {short:.2f} GiB on each GPU, where {room:.2f} GiB are left for KV; "
+        f"what would fit: {would}"
+    )
+
+
+def _account(deployment: Deployment) -> _Account:
+    gpu, policy = load_gpu(deployment.gpu), load_engine(deployment.engine.policy)
+    target, engine, rule = deployment.target, deployment.engine, policy.memory
+    model = load_model(target.model)
+    weights = weight_bytes(
+        model,
+        load_quantisation(target.weights),
+        target.unquantised,
+        tensor_parallel=target.tensor_parallel,
+        data_parallel=target.data_parallel,
+        expert_parallel=target.expert_parallel,
+    ).per_gpu_bytes
+    draft_weights, draft_law, draft_model = _draft_share(deployment)
+    activation = max(_activation(m, policy, engine) for m in (model, draft_model) if m is not None)
+    runtime = _runtime_bytes(rule, target.num_gpus)
+    fraction = engine.memory_fraction or rule.memory_fraction
+    budget = None if engine.hbm_budget_gb is None else engine.hbm_budget_gb * 1e9
+    cap = fraction if rule.kind == "fraction_of_visible" else 1.0
+    usable = usable_memory_bytes(gpu.memory.visible_bytes, cap, budget)
+    return _Account(
+        hbm_bytes=gpu.memory.visible_bytes,
+        usable_bytes=usable,
+        target_weights_bytes=weights,
+        draft_weights_bytes=draft_weights,
+        activation_bytes=activation,
+        runtime_bytes=runtime,
+        kv_room_bytes=kv_room_bytes(rule, usable, weights + draft_weights + activation + runtime, fraction),
+        target_law=kv_law(model, target.kv, target.tensor_parallel),
+        draft_law=draft_law,
+        block_tokens=engine.kv_block_tokens or policy.scheduler.kv_block_tokens,
+        max_model_len=engine.max_model_len or model.max_position,
+    )
+
+
+def _runtime_bytes(rule: MemoryRule, num_gpus: int) -> int:
+    non_torch = rule.non_torch_gib["one_gpu" if num_gpus == 1 else "several_gpus"]
+    return round((rule.fixed_gib + non_torch) * GIB)
+
+
+def _activation(model: Model, policy: EnginePolicy, engine: Engine) -> int:
+    tokens = engine.max_num_batched_tokens or policy.scheduler.max_num_batched_tokens
+    return activation_peak_bytes(policy.memory, model.vocab_size, model.hidden_size, tokens)
+
+
+def _draft_share(deployment: Deployment) -> tuple[int, KvLaw, Model | None]:
+    """Weights and KV law of a co-located draft on the fullest GPU, and its model where it has one."""
+    if deployment.speculation.kind != "drafts":
+        return 0, KvLaw(), None
+    draft: Draft = deployment.speculation.draft
+    if draft.abstract is not None:
+        weights = round(draft.abstract.weights_gb * 1e9 / deployment.target.num_gpus)
+        per_token = -(-draft.abstract.kv_bytes_per_token // deployment.target.tensor_parallel)
+        return weights, KvLaw(bytes_per_token=per_token), None
+    model = load_model(str(draft.model))
+    split = draft.tensor_parallel
+    weights = weight_bytes(model, load_quantisation(draft.weights), tensor_parallel=split).per_gpu_bytes
+    return weights, kv_law(model, draft.kv, split), model

@@ -1,0 +1,97 @@
+"""Which single change would make a deployment fit; each is tried on the ledger itself, none is guessed."""
+
+from collections.abc import Callable, Iterator
+
+from simulator.catalog.load import load_gpu, load_quantisation, names
+from simulator.physics.checks import check_deployment
+from simulator.spec.deployment import Deployment
+from simulator.spec.speculation import Draft, DraftSpeculation, NoSpeculation, WeightDtype
+
+TENSOR_PARALLEL = (2, 4, 8, 16)
+"""Wider splits that are tried [GPUs]."""
+WEIGHTS: tuple[WeightDtype, ...] = ("fp8", "nvfp4", "mxfp4", "awq_int4")
+"""Smaller weights that are tried, the largest first."""
+
+Changes = Iterator[tuple[str, Deployment]]
+
+
+def ways_to_fit(deployment: Deployment, longest_tokens: int, fits: Callable[[Deployment], bool]) -> tuple[str, ...]:
+    """Single changes after which the longest sequence fits: the least of each kind, in the order of their harm.
+
+    longest_tokens: longest sequence that the deployment holds as it is; 0 if none [tokens].
+    fits: the ledger's verdict on a changed deployment.
+    """
+    kinds = (
+        _wider_splits(deployment),
+        _fp8_kv(deployment),
+        _shorter(deployment, longest_tokens),
+        _lighter_weights(deployment),
+        _smaller_drafts(deployment),
+        _no_draft(deployment),
+        _larger_gpus(deployment),
+    )
+    return tuple(label for kind in kinds if (label := _first_that_fits(kind, fits)))
+
+
+def _first_that_fits(changes: Changes, fits: Callable[[Deployment], bool]) -> str:
+    return next((label for label, changed in changes if not check_deployment("", changed) and fits(changed)), "")
+
+
+def _wider_splits(deployment: Deployment) -> Changes:
+    for gpus in TENSOR_PARALLEL:
+        if gpus > deployment.target.tensor_parallel:
+            target = deployment.target.model_copy(update={"tensor_parallel": gpus})
+            yield f"target.tensor_parallel {gpus}", deployment.model_copy(update={"target": target})
+
+
+def _fp8_kv(deployment: Deployment) -> Changes:
+    if deployment.target.kv != "fp8":
+        target = deployment.target.model_copy(update={"kv": "fp8"})
+        yield "target.kv fp8", deployment.model_copy(update={"target": target})
+
+
+def _shorter(deployment: Deployment, longest_tokens: int) -> Changes:
+    if longest_tokens:
+        engine = deployment.engine.model_copy(update={"max_model_len": longest_tokens})
+        yield f"engine.max_model_len {longest_tokens}", deployment.model_copy(update={"engine": engine})
+
+
+def _lighter_weights(deployment: Deployment) -> Changes:
+    now = load_quantisation(deployment.target.weights).bits_per_weight
+    for weights in WEIGHTS:
+        if load_quantisation(weights).bits_per_weight < now:
+            target = deployment.target.model_copy(update={"weights": weights})
+            yield f"target.weights {weights}", deployment.model_copy(update={"target": target})
+
+
+def _smaller_drafts(deployment: Deployment) -> Changes:
+    speculation = deployment.speculation
+    if speculation.kind != "drafts" or speculation.draft.model is None:
+        return
+    key, draft = next(iter(speculation.drafts.items()))
+    place, split = f"speculation.drafts.{key}", deployment.target.tensor_parallel
+    if draft.kv != "fp8":
+        yield f"{place}.kv fp8", _with_draft(deployment, speculation, draft.model_copy(update={"kv": "fp8"}))
+    if draft.weights == "bf16":
+        yield f"{place}.weights fp8", _with_draft(deployment, speculation, draft.model_copy(update={"weights": "fp8"}))
+    if draft.tensor_parallel < split:
+        wider = draft.model_copy(update={"tensor_parallel": split})
+        yield f"{place}.tensor_parallel {split}", _with_draft(deployment, speculation, wider)
+
+
+def _with_draft(deployment: Deployment, speculation: DraftSpeculation, draft: Draft) -> Deployment:
+    drafts = dict.fromkeys(speculation.drafts, draft)
+    return deployment.model_copy(update={"speculation": speculation.model_copy(update={"drafts": drafts})})
+
+
+def _no_draft(deployment: Deployment) -> Changes:
+    if deployment.speculation.kind == "drafts":
+        yield "no draft", deployment.model_copy(update={"speculation": NoSpeculation(kind="none")})
+
+
+def _larger_gpus(deployment: Deployment) -> Changes:
+    now = load_gpu(deployment.gpu).memory.visible_bytes
+    sizes = sorted((load_gpu(name).memory.visible_bytes, name) for name in names("gpus"))
+    for size, name in sizes:
+        if size > now:
+            yield f"gpu {name}", deployment.model_copy(update={"gpu": name})

@@ -1,0 +1,178 @@
+"""Seconds of an engine step of one deployment, by cause: the step model of the seam.
+
+It does not know the clock, the queue or which tokens are accepted.
+"""
+
+from collections.abc import Callable
+from typing import Generic, Literal, TypeVar
+
+from simulator.catalog.load import load_engine, load_gpu, load_links, load_model, load_quantisation
+from simulator.physics.draft import NO_DRAFT, Affine, DraftCost, abstract_draft, modelled_draft
+from simulator.physics.forward import Checkpoint, Forward, HeadCost, LayersCost, Machine, Split, build_forward
+from simulator.physics.step import StepCost, StepShape
+from simulator.spec.deployment import Deployment
+from simulator.spec.policy import Quantisation
+from simulator.spec.speculation import Draft, WeightDtype
+
+Bound = Literal["weight_bandwidth", "compute", "kv_bandwidth", "prefill_compute", "collectives", "draft", "host"]
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Memo(dict[K, V], Generic[K, V]):
+    """A function of one key that remembers its values; a hit is one dictionary look-up."""
+
+    def __init__(self, compute: Callable[[K], V]) -> None:
+        """Remember nothing yet."""
+        super().__init__()
+        self._compute = compute
+
+    def __missing__(self, key: K) -> V:
+        """Compute a value that is asked for the first time."""
+        value = self[key] = self._compute(key)
+        return value
+
+
+class CatalogStepModel:
+    """The `StepModel` of a deployment, from the catalog's efficiencies."""
+
+    def __init__(self, target: Forward, draft: DraftCost, draft_tokens: int) -> None:
+        """Nothing is computed before it is asked for."""
+        overhead = target.machine.policy.overhead
+        self.target = target
+        self.draft = draft
+        self.draft_tokens = draft_tokens
+        """Draft tokens K of the deployment."""
+        self._step_s = overhead.step_s
+        self._sampler_s = overhead.sampling_us_per_step * 1e-6
+        self._prefill_slope_s = target.prefill_context_s
+        self._both_prefill_slope_s = target.prefill_context_s + draft.prefill_context_s
+        self._layers: Memo[int, LayersCost] = Memo(target.layers)
+        self._head: Memo[int, HeadCost] = Memo(target.head_cost)
+        self._attention: Memo[tuple[int, int], Affine] = Memo(lambda key: target.decode_attention(key[0], key[1] + 1))
+        self._drafting: Memo[tuple[int, int], Affine] = Memo(self._drafting_s)
+        self._prefill: Memo[int, tuple[float, float]] = Memo(
+            lambda tokens: (target.prefill_attention_s(tokens), draft.prefill_s(tokens))
+        )
+        self._rows_s: Memo[int, float] = Memo(lambda rows: self._layers[rows].total_s + (self._step_s if rows else 0.0))
+        self._logits_s: Memo[int, float] = Memo(
+            lambda rows: self._head[rows].total_s + (self._sampler_s if rows else 0.0)
+        )
+        self._decode_s: Memo[tuple[int, int], Affine] = Memo(self._decoding_s)
+        self._prompt_s: Memo[int, float] = Memo(lambda tokens: sum(self._prefill[tokens]))
+
+    def seconds(self, shape: StepShape) -> float:
+        """`cost(shape).total_s` up to rounding, in a few look-ups."""
+        sequences, verify_tokens, context, prompts, prefill_tokens, prefill_context, draft_tokens = shape
+        constant, slope = self._decode_s[sequences, draft_tokens]
+        return (
+            self._rows_s[verify_tokens + prefill_tokens]
+            + self._logits_s[verify_tokens + prompts]
+            + constant
+            + slope * context
+            + self._prompt_s[prefill_tokens]
+            + self._both_prefill_slope_s * prefill_context
+        )
+
+    def cost(self, shape: StepShape) -> StepCost:
+        """Seconds of a step by cause."""
+        sequences, verify_tokens, context, prompts, prefill_tokens, prefill_context, draft_tokens = shape
+        layers = self._layers[verify_tokens + prefill_tokens]
+        head = self._head[verify_tokens + prompts]
+        attention_s, context_s = self._attention[sequences, draft_tokens]
+        draft_s, draft_context_s = self._drafting[sequences, draft_tokens]
+        prefill_s, draft_prefill_s = self._prefill[prefill_tokens]
+        return StepCost(
+            linear_s=layers.linear_s + head.linear_s,
+            experts_s=layers.experts_s,
+            attention_s=attention_s + context_s * context,
+            prefill_attention_s=prefill_s + self._prefill_slope_s * prefill_context,
+            collectives_s=layers.collectives_s + head.collectives_s,
+            sampling_s=head.sampling_s + (self._sampler_s if verify_tokens + prompts else 0.0),
+            overhead_s=layers.launch_s + (self._step_s if verify_tokens + prefill_tokens else 0.0),
+            draft_s=draft_s
+            + draft_context_s * context
+            + draft_prefill_s
+            + self.draft.prefill_context_s * prefill_context,
+        )
+
+    def decode_affine(self, sequences: int, draft_tokens: int | None = None) -> Affine:
+        """Seconds of a decode-only step as (a, b): a + b × context_tokens; by default with the deployment's K."""
+        k = self.draft_tokens if draft_tokens is None else draft_tokens
+        verify_tokens = sequences * (k + 1)
+        constant, slope = self._decode_s[sequences, k]
+        return self._rows_s[verify_tokens] + self._logits_s[verify_tokens] + constant, slope
+
+    def draft_ratios(self, sequences: int, context_tokens: float) -> tuple[float, float]:
+        """Draft ÷ target: FLOPs per token, and time of one draft pass ÷ of one plain step at this batch and context.
+
+        Both are 0 without a draft.
+        """
+        constant, slope = self.draft.one_pass(sequences)
+        plain_constant, plain_slope = self.decode_affine(sequences, 0)
+        pass_s, plain_s = constant + slope * context_tokens, plain_constant + plain_slope * context_tokens
+        return self.draft.flops_ratio, pass_s / plain_s
+
+    def bound_by(self, cost: StepCost, shape: StepShape) -> Bound:
+        """What the largest part of a step waits for.
+
+        Linear layers and experts count as bound by bandwidth while reading their weights explains half of their time;
+        beyond, by compute, which is the prompts' when they are most of the rows.
+        """
+        layers = self._layers[shape.verify_tokens + shape.prefill_tokens]
+        prompts = shape.prefill_tokens > shape.verify_tokens
+        reads = layers.linear_s + layers.experts_s <= 2.0 * layers.reading_s
+        flops = self.target.attention.bound_by_flops(shape.draft_tokens + 1)
+        parts: dict[Bound, float] = dict.fromkeys(
+            ("weight_bandwidth", "compute", "kv_bandwidth", "prefill_compute", "collectives", "draft", "host"), 0.0
+        )
+        parts["weight_bandwidth" if reads else "prefill_compute" if prompts else "compute"] += (
+            cost.linear_s + cost.experts_s
+        )
+        parts["compute" if flops else "kv_bandwidth"] += cost.attention_s
+        parts["prefill_compute"] += cost.prefill_attention_s
+        parts["collectives"] += cost.collectives_s
+        parts["draft"] += cost.draft_s
+        parts["host"] += cost.overhead_s + cost.sampling_s
+        return max(parts, key=lambda name: parts[name])
+
+    def _drafting_s(self, key: tuple[int, int]) -> Affine:
+        sequences, draft_tokens = key
+        if not draft_tokens:
+            return 0.0, 0.0
+        constant, slope = self.draft.one_pass(sequences)
+        return draft_tokens * constant, draft_tokens * slope
+
+    def _decoding_s(self, key: tuple[int, int]) -> Affine:
+        (attention_s, context_s), (draft_s, draft_context_s) = self._attention[key], self._drafting[key]
+        return attention_s + draft_s, context_s + draft_context_s
+
+
+def build_step_model(deployment: Deployment) -> CatalogStepModel:
+    """The step model of one replica of a deployment, from the catalog."""
+    gpu = load_gpu(deployment.gpu)
+    policy = load_engine(deployment.engine.policy)
+    graphs = deployment.engine.cuda_graph_max_tokens
+    machine = Machine(
+        gpu, load_links(gpu.links), policy, policy.scheduler.cuda_graph_max_tokens if graphs is None else graphs
+    )
+    served = deployment.target
+    checkpoint = Checkpoint(load_model(served.model), _quantisation(served.weights), served.kv, served.unquantised)
+    split = Split(served.tensor_parallel, served.data_parallel, served.expert_parallel)
+    target = build_forward(checkpoint, machine, split)
+    if deployment.speculation.kind == "none":
+        return CatalogStepModel(target, NO_DRAFT, 0)
+    draft = _draft_cost(deployment.speculation.draft, machine, target)
+    return CatalogStepModel(target, draft, deployment.speculation.propose.draft_tokens)
+
+
+def _draft_cost(spec: Draft, machine: Machine, target: Forward) -> DraftCost:
+    if spec.abstract is not None:
+        return abstract_draft(spec.abstract, target, CatalogStepModel(target, NO_DRAFT, 0).decode_affine)
+    checkpoint = Checkpoint(load_model(str(spec.model)), _quantisation(spec.weights), spec.kv)
+    split = Split(spec.tensor_parallel, target.split.data_parallel)
+    return modelled_draft(build_forward(checkpoint, machine, split), target)
+
+
+def _quantisation(weights: WeightDtype) -> Quantisation | None:
+    return None if weights == "bf16" else load_quantisation(weights)

@@ -1,0 +1,184 @@
+"""Capacity: the highest load that still holds, found by a monotone search over simulated runs.
+
+Arrivals at rate r are one unit-rate sequence divided by r, so what a run gives moves with r almost without noise, and
+few runs are enough: a bracket around a guess, then interpolation of log pressure over log rate, kept honest by
+bisection. What is returned was simulated and held; a rate at most 1 % higher was simulated and did not.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import exp, isfinite, log
+
+from simulator.outcome.slo import Verdict
+
+TOLERANCE = 0.01
+"""Width of the bracket at which a search ends, as a share of the rate."""
+
+WIDENING = (1.15, 1.4, 2.0, 4.0, 10.0, 30.0, 100.0)
+"""Factors by which a bracket is widened, one after the other; beyond them there is none."""
+
+OVERLOAD_MARGIN = 0.97
+"""Share of an overloaded run's throughput at which the next run is tried."""
+
+NEAR = 1.5
+"""Ratio of a bracket's ends up to which it is narrowed at once."""
+
+MOST_RUNS = 40
+"""Runs after which a search gives up narrowing."""
+
+PRESSURE_RANGE = (0.2, 5.0)
+"""Pressures are cut to this before they are interpolated: far from the limit they say little about where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One simulated load and what came of it."""
+
+    load: float
+    """Requests per second, or clients of a closed loop."""
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """The answer of a search."""
+
+    req_per_s: float
+    """Highest rate that holds; 0 where none does."""
+    load: float
+    """Load at which that was reached: the rate itself, or the clients of a closed loop."""
+    evaluations: int
+    """Runs that the search asked for, those it was given not counted."""
+    note: str = ""
+    """Why there is no such rate, or what limits the answer."""
+
+
+class _Search:
+    """A bracket that narrows: the highest load known to hold, the lowest known not to."""
+
+    def __init__(self, measure: Callable[[float], Verdict], known: Iterable[Trial], *, whole: bool) -> None:
+        self._measure = measure
+        self._whole = whole
+        self.evaluations = 0
+        self.low: Trial | None = None
+        self.high: Trial | None = None
+        self._last: Trial | None = None
+        for trial in known:
+            self._place(trial)
+
+    def try_load(self, load: float) -> None:
+        """Simulate a load and narrow the bracket by it."""
+        self.evaluations += 1
+        self._place(Trial(load, self._measure(load)))
+
+    def _place(self, trial: Trial) -> None:
+        self._last = trial
+        if trial.verdict.holds:
+            if self.low is None or trial.load > self.low.load:
+                self.low = trial
+        elif self.high is None or trial.load < self.high.load:
+            self.high = trial
+
+    def rounded(self, load: float) -> float:
+        """Clients come whole."""
+        return max(float(round(load)), 1.0) if self._whole else load
+
+    def bracket(self, guess: float) -> None:
+        """Find a load that holds and one that does not, near the guess; a known end far away is no help."""
+        if (self.low is None or guess > self.low.load) and (self.high is None or guess < self.high.load):
+            self.try_load(guess)
+        for factor in WIDENING:
+            load = self._wider(factor)
+            if self.low is not None and self.high is not None:
+                near = self.high.load <= NEAR * self.low.load
+                if near or not self.low.load < load < self.high.load:
+                    return
+            self.try_load(load)
+
+    def _wider(self, factor: float) -> float:
+        """The next load outwards from the last one that was tried."""
+        if self._last is not None and self._last.verdict.holds:
+            return self.rounded(self._last.load * factor + (0.5 if self._whole else 0.0))
+        assert self._last is not None
+        verdict, load = self._last.verdict, self._last.load / factor
+        if verdict.saturated and not self._whole and verdict.req_per_s > 0:
+            load = min(load, OVERLOAD_MARGIN * verdict.req_per_s)
+        return self.rounded(load)
+
+    def narrow(self, tolerance: float) -> None:
+        """Shrink the bracket until its ends differ by the tolerance."""
+        bisect = False
+        while self.evaluations < MOST_RUNS:
+            assert self.low is not None
+            assert self.high is not None
+            low, high = self.low.load, self.high.load
+            width = log(high / low)
+            if width <= log(1 + tolerance) + 1e-12 or (self._whole and high - low <= 1):
+                return
+            load = exp(log(low) + width * (0.5 if bisect else self._root()))
+            if self._whole:
+                load = min(max(float(round(load)), low + 1), high - 1)
+            self.try_load(load)
+            bisect = log(self.high.load / self.low.load) > 0.5 * width
+
+    def _root(self) -> float:
+        """Where between the ends (0 to 1, in log load) the pressure is expected to pass 1; near the middle when narrow.
+
+        The step goes a little beyond the expected root, to the wider side of the bracket, so that a good expectation
+        closes the bracket from both sides in two runs.
+        """
+        assert self.low is not None
+        assert self.high is not None
+        below, above = (log(min(max(t.verdict.pressure, PRESSURE_RANGE[0]), PRESSURE_RANGE[1])) for t in (self.low, self.high))
+        width = log(self.high.load / self.low.load)
+        if above <= below or width < 2.5 * log(1 + TOLERANCE):
+            return 0.5
+        root = -below / (above - below)
+        nudge = 0.6 * log(1 + TOLERANCE) / width
+        return min(max(root + (nudge if root < 0.5 else -nudge), 0.1), 0.9)
+
+
+def search(
+    measure: Callable[[float], Verdict],
+    guess: float,
+    known: Iterable[Trial] = (),
+    *,
+    whole: bool = False,
+    tolerance: float = TOLERANCE,
+) -> Capacity:
+    """Highest load that holds.
+
+    measure: simulates a load.
+    guess: where to look first; the nearer, the fewer runs.
+    known: loads that were simulated already.
+    whole: only whole loads make sense (clients of a closed loop); ends at neighbours.
+    """
+    looking = _Search(measure, known, whole=whole)
+    looking.bracket(looking.rounded(guess) if isfinite(guess) and guess > 0 else 1.0)
+    if looking.low is None:
+        assert looking.high is not None
+        why = f"no load holds: at {looking.high.load:.3g} {looking.high.verdict.worst} is still over its limit"
+        return Capacity(0.0, 0.0, looking.evaluations, why)
+    if looking.high is None:
+        why = "every load that was tried holds: the run is too short, or the target too loose, to find the limit"
+        return Capacity(looking.low.verdict.req_per_s if whole else looking.low.load, looking.low.load, looking.evaluations, why)
+    looking.narrow(tolerance)
+    assert looking.low is not None
+    reached = looking.low.verdict.req_per_s if whole else looking.low.load
+    return Capacity(reached, looking.low.load, looking.evaluations)
+
+
+def plateau(measure: Callable[[float], Verdict], clients: float, *, gain: float = TOLERANCE) -> Capacity:
+    """Highest throughput of a closed loop without an SLO: clients are doubled until that brings less than 1 %.
+
+    Any number of clients holds then, so there is no highest one; throughput levels off instead.
+    """
+    best = measure(clients)
+    evaluations = 1
+    while evaluations < len(WIDENING) + 2:
+        more = measure(clients * 2)
+        evaluations += 1
+        if more.req_per_s <= best.req_per_s * (1 + gain):
+            break
+        clients, best = clients * 2, more
+    return Capacity(best.req_per_s, clients, evaluations, "no SLO: the throughput at which more clients bring less than 1 %")

@@ -1,0 +1,69 @@
+"""One load on one deployment: the one entry to a simulation."""
+
+from functools import lru_cache
+
+from simulator.cluster.cluster import ClusterPlan, Load, simulate_cluster
+from simulator.cluster.plan import limits_of, planner_of
+from simulator.cluster.records import ClusterRecords
+from simulator.cluster.traffic import request_chunks
+from simulator.physics.step import StepModel
+from simulator.physics.step_model import build_step_model
+from simulator.spec.deployment import Deployment
+from simulator.spec.scenario import Scenario
+from simulator.spec.workload import Workload
+
+
+@lru_cache(maxsize=32)
+def _step_model(deployment_json: str) -> StepModel:
+    return build_step_model(Deployment.model_validate_json(deployment_json))
+
+
+def step_model_of(deployment: Deployment) -> StepModel:
+    """The step model of a deployment; what it remembers is shared by all runs of this process."""
+    return _step_model(deployment.model_copy(update={"replicas": 1}).model_dump_json())
+
+
+def simulate_once(
+    scenario: Scenario,
+    deployment: str,
+    replication: int,
+    *,
+    rate_per_s: float | None = None,
+    concurrency: int | None = None,
+    replicas: int | None = None,
+    step_by_step: bool = False,
+) -> ClusterRecords:
+    """Simulate one replication of one deployment of a scenario.
+
+    rate_per_s: offered rate instead of the scenario's (open arrivals, and traces scaled in time). [requests/s]
+    concurrency: requests in flight instead of the scenario's (closed loops).
+    replicas: number of replicas instead of the deployment's.
+    step_by_step: take every engine step on its own; the same records, more slowly.
+
+    Raises ScenarioError when the deployment does not fit into its GPUs.
+    """
+    spec = scenario.deployments[deployment]
+    workload = scenario.workload
+    limits = limits_of(deployment, spec, step_by_step=step_by_step)
+    plan = ClusterPlan(
+        num_replicas=replicas or spec.replicas,
+        router=spec.router.kind,
+        limits=limits,
+        times=step_model_of(spec),
+        planner=planner_of(spec, limits, list(workload.classes), scenario.seed, replication),
+    )
+    return simulate_cluster(plan, _load(workload, scenario.seed, replication, rate_per_s, concurrency))
+
+
+def _load(workload: Workload, seed: int, replication: int, rate_per_s: float | None, concurrency: int | None) -> Load:
+    arrivals, horizon = workload.arrivals, workload.horizon
+    chunks = request_chunks(workload, seed, replication, rate_per_s)
+    in_flight = (concurrency or arrivals.concurrency) if arrivals.kind == "closed_loop" else None
+    return Load(
+        chunks=chunks,
+        requests=horizon.requests,
+        warmup_requests=horizon.warmup_requests,
+        concurrency=in_flight,
+        queued_at_once=arrivals.kind == "queued_at_once",
+        endless=arrivals.kind not in ("trace", "queued_at_once"),
+    )
