@@ -125,8 +125,9 @@ def _check_statistic(result: str, statistic: str, several: bool) -> None:
 def check_asserts(lines: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[AssertResult]:
     """Check each line against the rows of a run, at every point of its sweep.
 
-    A result is the row's over all replications of a point, or the mean of their rows where there is none. With several points the numbers are those of the first point
-    at which the line does not hold, which the text then names; where all hold, those of the last point.
+    A result is the row's over all replications of a point, or the mean of their rows where there is none. With several
+    points the numbers are those of the first point at which the line does not hold, which the text then names; where
+    all hold, those of the last point.
     """
     names = list(dict.fromkeys(str(row["deployment"]) for row in rows))
     by_point: dict[str, list[Mapping[str, Any]]] = {}

@@ -1,6 +1,6 @@
 """A scenario file, strictly loaded: every problem of the file in one error, each with its place and the way out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from scenarios.sweep import points, read_axes
 from scenarios.wording import problems_of
 from scenarios.yaml_nodes import Node, child, parse_yaml, place_of, plain
 from simulator.errors import ScenarioError
+from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
 
 _TRACE = ("workload", "arrivals", "file")
@@ -65,9 +66,10 @@ def load_scenario(path_or_name: str | Path, sets: Sequence[str] = (), text: str 
     axes, wrong_axes = read_axes(child(root, "sweep"), seen, set_paths)
     problems += [*wrong_sets, *wrong_extends, *wrong_axes]
     asserts = list(_asserts(child(root, "assert"), root, problems))
-    loaded = []
+    loaded: list[Point] = []
+    checked: dict[str, Deployment] = {}
     for label, file in points(root, seen, [] if wrong_axes else axes):
-        scenario = _check_point(file, source, problems)
+        scenario = _check_point(file, source, checked, problems)
         if scenario is not None:
             loaded.append(Point(label, scenario))
         elif len(problems) > _ENOUGH_PROBLEMS:
@@ -84,25 +86,56 @@ def _point_only(root: Node) -> Node:
     return Node({k: v for k, v in root.value.items() if k not in ("sweep", "assert")}, root.file, root.line)
 
 
-def _check_point(file: Node, source: Source, problems: list[Problem]) -> Scenario | None:
-    """One point as a scenario; None when something is wrong with it, which is then noted."""
+def _check_point(
+    file: Node, source: Source, checked: dict[str, Deployment], problems: list[Problem]
+) -> Scenario | None:
+    """One point as a scenario; None when something is wrong with it, which is then noted.
+
+    checked: deployments of other points by what they say; points share them, which keeps a large sweep small.
+    """
     seen, wrong_extends = resolve_extends(_point_only(file))
-    broken = {problem.where.removesuffix(".extends") for problem in wrong_extends}
+    broken = [problem.where.removesuffix("extends") for problem in wrong_extends]
     data = plain(seen)
     found = [*unknown_names(seen), *_resolve_trace(data, seen, source)]
+    says = {name: repr(inner) for name, inner in _named(data.get("deployments"))}
     try:
-        scenario = Scenario.model_validate(data)
+        scenario = Scenario.model_validate(_with_checked(data, says, checked))
     except ValidationError as error:
-        found += (problem for problem in problems_of(error, seen) if not _follows_from(problem, broken))
+        found += _own_problems(list(problems_of(error, seen)), _bases(file), broken)
         problems += found
         return None
+    checked.update((says[name], deployment) for name, deployment in scenario.deployments.items())
     problems += found
     return None if found else scenario
 
 
-def _follows_from(problem: Problem, broken: set[str]) -> bool:
-    """Whether something is missing only because a deployment's `extends` leads nowhere."""
-    return problem.message.startswith("missing") and any(problem.where.startswith(f"{name}.") for name in broken)
+def _named(deployments: Any) -> Iterable[tuple[Any, Any]]:
+    return deployments.items() if isinstance(deployments, dict) else ()
+
+
+def _with_checked(data: dict[str, Any], says: dict[Any, str], checked: dict[str, Deployment]) -> dict[str, Any]:
+    """A point's data in which deployments that are checked already stand as they are."""
+    if not says:
+        return data
+    return data | {"deployments": {name: checked.get(says[name], inner) for name, inner in _named(data["deployments"])}}
+
+
+def _bases(file: Node) -> dict[str, str]:
+    """Place of each deployment that extends another one → the other's place."""
+    deployments = child(file, "deployments")
+    named = deployments.value if deployments is not None and isinstance(deployments.value, dict) else {}
+    extends = {name: base for name, node in named.items() if (base := child(node, "extends")) is not None}
+    return {f"deployments.{name}.": f"deployments.{base.value}." for name, base in extends.items()}
+
+
+def _own_problems(problems: list[Problem], bases: dict[str, str], broken: Sequence[str]) -> Iterator[Problem]:
+    """Problems without those of a deployment that lacks something only because the one that it extends does."""
+    missing = {problem.where for problem in problems if problem.message.startswith("missing")}
+    for problem in problems:
+        home = max((place for place in bases if problem.where.startswith(place)), key=len, default="")
+        inherited = home in broken or (home and bases[home] + problem.where.removeprefix(home) in missing)
+        if problem.where not in missing or not inherited:
+            yield problem
 
 
 def _resolve_trace(data: dict[str, Any], seen: Node, source: Source) -> Iterator[Problem]:

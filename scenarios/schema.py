@@ -1,5 +1,7 @@
 """The JSON schema of a scenario FILE, for editors: the specs' own, with `extends`, `sweep` and `assert`."""
 
+import json
+import sys
 from typing import Any
 
 from simulator.spec.scenario import Scenario
@@ -10,7 +12,7 @@ _REF = "#/$defs/"
 
 def scenario_json_schema() -> dict[str, Any]:
     """The schema in dialect 2020-12; what needs more than one place to judge is left to the loader."""
-    schema = Scenario.model_json_schema()
+    schema: dict[str, Any] = _closed(Scenario.model_json_schema())
     definitions: dict[str, Any] = schema["$defs"]
     partial = {f"{name}Override": _optional(body) for name, body in definitions.items() if name != "Workload"}
     partial["DeploymentOverride"]["properties"]["extends"] = {
@@ -19,11 +21,13 @@ def scenario_json_schema() -> dict[str, Any]:
     }
     partial["DeploymentOverride"]["required"] = ["extends"]
     definitions |= _reachable(partial, "DeploymentOverride")
-    schema["properties"]["deployments"]["additionalProperties"] = {
-        "if": {"type": "object", "required": ["extends"]},
-        "then": {"$ref": f"{_REF}DeploymentOverride"},
-        "else": {"$ref": f"{_REF}Deployment"},
-    }
+    by_name = schema["properties"]["deployments"]["patternProperties"]
+    for pattern in by_name:
+        by_name[pattern] = {
+            "if": {"type": "object", "required": ["extends"]},
+            "then": {"$ref": f"{_REF}DeploymentOverride"},
+            "else": {"$ref": f"{_REF}Deployment"},
+        }
     schema["properties"] |= _file_keys()
     schema["title"] = "specfleet scenario file"
     schema["description"] = "A workload, a latency target and the deployments to compare under the same random streams."
@@ -43,6 +47,16 @@ def _file_keys() -> dict[str, Any]:
             "items": {"type": "string", "maxLength": 500},
         },
     }
+
+
+def _closed(body: Any) -> Any:
+    """A schema in which a name that breaks the rule for names is refused."""
+    if isinstance(body, list):
+        return [_closed(item) for item in body]
+    if not isinstance(body, dict):
+        return body
+    strict = {"additionalProperties": False} if "patternProperties" in body else {}
+    return {key: _closed(value) for key, value in body.items()} | strict
 
 
 def _optional(body: Any) -> Any:
@@ -86,3 +100,12 @@ def _references(body: Any) -> list[str]:
         return []
     own = [body["$ref"].removeprefix(_REF)] if isinstance(body.get("$ref"), str) else []
     return own + [name for value in body.values() for name in _references(value)]
+
+
+def schema_text() -> str:
+    """The schema as it is committed: JSON, indented."""
+    return json.dumps(scenario_json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(schema_text())

@@ -20,7 +20,7 @@ def apply_sets(root: Node, sets: Sequence[str]) -> tuple[Node, list[Path], list[
     problems: list[Problem] = []
     for text in sets:
         name, equals, value_text = text.partition("=")
-        place = f"--set {shortened(name.strip())}"
+        place = f"--set {shortened(name.strip(), 120)}"
         if not equals or not name.strip():
             problems.append(Problem(f"--set {shortened(text)}", 0, "", "write --set path=YAML"))
             continue

@@ -75,7 +75,8 @@ def parse_yaml(text: str, file: str, numbered: bool = True) -> tuple[Node, list[
         return builder.document(iter(yaml.parse(text, Loader=_LOADER))), builder.problems
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        builder.stop(mark.line + 1 if mark else 0, _syntax(error))
+        last = text.count("\n", 0, len(text) - 1) + 1
+        builder.stop(min(mark.line + 1, last) if mark else 0, _syntax(error))
     except (yaml.YAMLError, UnicodeError) as error:
         builder.stop(0, f"not YAML: {shortened(str(error), 120)}")
 

@@ -6,21 +6,20 @@ from simulator.cluster.cluster import ClusterPlan, Load, simulate_cluster
 from simulator.cluster.plan import limits_of, planner_of
 from simulator.cluster.records import ClusterRecords
 from simulator.cluster.traffic import request_chunks
-from simulator.physics.step import StepModel
-from simulator.physics.step_model import build_step_model
+from simulator.physics.step_model import CatalogStepModel, build_step_model
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
 from simulator.spec.workload import Workload
 
 
 @lru_cache(maxsize=32)
-def _step_model(deployment_json: str) -> StepModel:
+def _step_model(deployment_json: str) -> CatalogStepModel:
     return build_step_model(Deployment.model_validate_json(deployment_json))
 
 
-def step_model_of(deployment: Deployment) -> StepModel:
+def step_model_of(deployment: Deployment) -> CatalogStepModel:
     """The step model of a deployment; what it remembers is shared by all runs of this process."""
-    return _step_model(deployment.model_copy(update={"replicas": 1}).model_dump_json())
+    return _step_model(deployment.model_copy(update={"replicas": 1}).model_dump_json(exclude_unset=True))
 
 
 def simulate_once(

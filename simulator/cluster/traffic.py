@@ -12,7 +12,7 @@ from simulator.cluster.streams import generator
 from simulator.cluster.traces import read_azure, scale
 from simulator.spec.workload import Workload
 
-CHUNK = 2048
+CHUNK = 512
 """Requests that are drawn at once."""
 
 

@@ -14,10 +14,10 @@ NOT_AVERAGED = ("deployment", "gpu", "point", "replication", "interval")
 def aggregate_rows(rows: Sequence[Row]) -> Row:
     """One row over the replications of a deployment, `replication` "all".
 
-    Numbers are means over the replications that have them, each with a 95 % t interval in `interval` (nested fields as
-    `ttft_s.p95`; none for fewer than two). A flag is set where it is in more than half of the replications, so
-    `saturated` means most of them; a text is the most frequent one. What holds for whole fleets follows the majority
-    too: `replicas_for_offered` is the fewest that hold in more than half of the replications.
+    Numbers are means over the replications that have them, None where half of them or more do not; each has a 95 %
+    t interval in `interval` (nested fields as `ttft_s.p95`; none for fewer than two). A flag is set where it is in more
+    than half of the replications, so `saturated` means most of them; a text is the most frequent one. What holds for
+    whole fleets follows the majority too: `replicas_for_offered` is the fewest that hold in more than half of them.
     """
     first = rows[0]
     merged: Row = {name: _merge([row[name] for row in rows]) for name in first if name not in NOT_AVERAGED}
@@ -51,7 +51,7 @@ def _is_number(value: Any) -> bool:
 
 def _merge(values: Sequence[Any]) -> Any:
     known = [value for value in values if value is not None]
-    if not known:
+    if 2 * len(known) <= len(values):
         return None
     if isinstance(known[0], Mapping):
         keys = dict.fromkeys(key for value in known for key in value)

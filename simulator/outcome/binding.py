@@ -1,4 +1,4 @@
-"""What binds a deployment: the cause that most step time goes to, or the limit that keeps requests queueing.
+"""What binds a deployment: what most step time waits for, or the limit that keeps requests queueing.
 
 Steps without prompts cost the same per context token, so all runs with equally many sequences are priced at once, at
 their mean context, exactly. Steps with prompts are priced by a systematic sample of at most SAMPLE of them.
@@ -6,6 +6,7 @@ their mean context, exactly. Steps with prompts are priced by a systematic sampl
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from simulator.cluster.records import ClusterRecords, Floats, StepColumns
 from simulator.outcome.occupancy import blocked_shares
 from simulator.outcome.window import Window, steps_ending_within
-from simulator.physics.step import CAUSES, StepModel, StepShape
+from simulator.physics.step import CAUSES, StepCost, StepModel, StepShape
 
 SAMPLE = 500
 """Most steps with prompts that are priced."""
@@ -25,39 +26,71 @@ Weighted = tuple[StepShape, float]
 """A shape, and how many steps it stands for."""
 
 
+class ExplainedSteps(StepModel, Protocol):
+    """A step model that says what a step waits for."""
+
+    def bound_by(self, cost: StepCost, shape: StepShape) -> str:
+        """What the largest part of a step waits for."""
+
+    def draft_ratios(self, sequences: int, context_tokens: float) -> tuple[float, float]:
+        """FLOP ratio and latency ratio of draft to target at this batch and context; both 0 without a draft."""
+
+
 @dataclass(frozen=True, slots=True)
 class Binding:
     """Where the time of the measured steps went, and what binds."""
 
     bound_by: str
-    """A cause of step time without its unit (linear, attention, …), or kv_capacity, max_num_seqs, token_budget."""
+    """kv_capacity, max_num_seqs, token_budget, else what steps wait for (weight_bandwidth, compute, draft, …)."""
     step_time_share: dict[str, float]
     """Share of the step time by cause; sums to 1. Empty when no step was measured."""
-    blocked_share: dict[str, float]
-    """Share of time in which the queue was kept out, by what bound it."""
+    bound_share: dict[str, float]
+    """Share of the step time in steps that wait mostly for this; and of all time in which a limit kept requests out."""
 
 
-def binding(records: ClusterRecords, window: Window, model: StepModel) -> Binding:
-    """What binds a run: a limit that blocked the queue for more than half of the time, else the largest cause."""
-    shares = step_time_shares(records, window, model)
+def binding(records: ClusterRecords, window: Window, model: ExplainedSteps) -> Binding:
+    """What binds: a limit that kept the queue out for over half of the time, else what most step time waits for."""
+    by_cause = dict.fromkeys(CAUSES, 0.0)
+    by_bound: dict[str, float] = {}
+    for shape, number in measured_shapes(records, window):
+        cost = model.cost(shape)
+        for cause in CAUSES:
+            by_cause[cause] += number * getattr(cost, cause)
+        bound = model.bound_by(cost, shape)
+        by_bound[bound] = by_bound.get(bound, 0.0) + number * cost.total_s
     blocked = {BLOCKED[name]: share for name, share in blocked_shares(records, window).items()}
     longest = max(blocked, key=lambda name: blocked[name])
-    largest = max(shares, key=lambda name: shares[name], default="nothing")
-    return Binding(longest if blocked[longest] > 0.5 else largest, shares, blocked)
+    largest = max(by_bound, key=lambda name: by_bound[name], default="nothing")
+    return Binding(
+        longest if blocked[longest] > 0.5 else largest,
+        {cause.removesuffix("_s"): share for cause, share in _shares(by_cause).items()},
+        _shares(by_bound) | blocked,
+    )
 
 
-def step_time_shares(records: ClusterRecords, window: Window, model: StepModel) -> dict[str, float]:
-    """Share of the window's step time that each cause takes."""
-    steps = records.steps
-    count = steps_ending_within(steps, window)
-    seconds = np.zeros(len(CAUSES))
-    for shape, steps_of_shape in (*_decode(records, count), *_mixed(records, count)):
-        cost = model.cost(shape)
-        seconds += np.array([getattr(cost, cause) for cause in CAUSES]) * steps_of_shape
-    total = float(seconds.sum())
+def measured_shapes(records: ClusterRecords, window: Window) -> Iterator[Weighted]:
+    """The shapes of the steps that end within the window, each with the steps that it stands for."""
+    count = steps_ending_within(records.steps, window)
+    yield from _decode(records, count)
+    yield from _mixed(records, count)
+
+
+def draft_ratios(records: ClusterRecords, window: Window, model: ExplainedSteps) -> tuple[float | None, float | None]:
+    """FLOP and latency ratio of draft to target at the mean batch and context of the window; None without a draft."""
+    if not records.draft_tokens:
+        return None, None
+    shapes = list(_decode(records, steps_ending_within(records.steps, window)))
+    total = sum(number for _, number in shapes)
     if total <= 0:
-        return {}
-    return {cause.removesuffix("_s"): float(part) / total for cause, part in zip(CAUSES, seconds, strict=True)}
+        return model.draft_ratios(1, 0.0)
+    sequences = sum(shape.sequences * number for shape, number in shapes) / total
+    context = sum(shape.context_tokens * number for shape, number in shapes) / total
+    return model.draft_ratios(max(round(sequences), 1), context)
+
+
+def _shares(seconds: dict[str, float]) -> dict[str, float]:
+    total = sum(seconds.values())
+    return {name: part / total for name, part in seconds.items()} if total > 0 else {}
 
 
 def _decode(records: ClusterRecords, count: Floats) -> Iterator[Weighted]:

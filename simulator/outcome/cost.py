@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from simulator.catalog.load import load_price_list
+from simulator.errors import CatalogError
 from simulator.spec.deployment import Deployment, Price
 
 SECONDS_PER_HOUR = 3600.0
@@ -33,9 +35,6 @@ def resolve_price(deployment: Deployment) -> ResolvedPrice:
 
 
 def _listed(name: str, gpu: str) -> ResolvedPrice:
-    from simulator.catalog.load import load_price_list
-    from simulator.errors import CatalogError
-
     prices = load_price_list(name)
     for entry in prices.prices:
         if entry.gpu == gpu:

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 from simulator.cluster.records import ClusterRecords
-from simulator.outcome.binding import binding
+from simulator.outcome.binding import ExplainedSteps, binding, draft_ratios
 from simulator.outcome.cost import joules_per_token_bound, usd_per_hour, usd_per_million_tokens
 from simulator.outcome.latency import METRICS, STATISTICS, summaries
 from simulator.outcome.occupancy import kv_utilisation, mean_batch, mean_queue, speculation_means
-from simulator.outcome.slo import OPEN_LOOP, attainment, good_requests, meets_limits
 from simulator.outcome.saturation import saturated
+from simulator.outcome.slo import OPEN_LOOP, attainment, good_requests, meets_limits
 from simulator.outcome.throughput import Throughput, good_shares, throughput
 from simulator.outcome.window import Window, measured_window
-from simulator.physics.step import StepModel
 from simulator.spec.workload import Slo
 
 Row = dict[str, Any]
@@ -37,8 +36,8 @@ ROW_FIELDS = (
 
 EXTRA_FIELDS = (
     "replicas", "fits", "reason", "holds_slo", "window_s", "queue_mean", "rejected_requests", "truncated_requests",
-    "step_time_share", "blocked_share", "output_tokens_per_request", "output_tokens_per_s_at_capacity",
-    "usd_per_gpu_hour", "capacity_note", "fleet_note",
+    "step_time_share", "bound_share", "output_tokens_per_request", "output_tokens_per_s_at_capacity",
+    "usd_per_gpu_hour", "capacity_note", "fleet_note", "simulated_runs",
 )
 """Fields that every row has beyond those."""
 # fmt: on
@@ -56,8 +55,6 @@ class RowContext:
     usd_per_gpu_hour: float
     arrivals_kind: str
     slo: Slo | None
-    draft_flops_ratio: float | None = None
-    draft_latency_ratio: float | None = None
     point: str = "base"
 
     @property
@@ -84,6 +81,7 @@ class Planned:
     capacity_note: str = ""
     replicas_for_offered: int | None = None
     fleet_note: str = ""
+    simulated_runs: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +108,7 @@ def replication_row(
     context: RowContext,
     replication: int,
     *,
-    model: StepModel,
+    model: ExplainedSteps,
     offered_req_per_s: float | None = None,
     planned: Planned | None = None,
 ) -> Row:
@@ -127,9 +125,10 @@ def replication_row(
         **speculation_means(records),
         **_served(records, window, rates, context),
         **_occupancy(records, window),
+        **dict(zip(("draft_flops_ratio", "draft_latency_ratio"), draft_ratios(records, window, model), strict=True)),
         "bound_by": bound.bound_by,
         "step_time_share": bound.step_time_share,
-        "blocked_share": bound.blocked_share,
+        "bound_share": bound.bound_share,
         "interval": {},
     }
     found["holds_slo"] = not found["saturated"] and (context.slo is None or meets_limits(found, context.slo))
@@ -145,8 +144,6 @@ def _identity(context: RowContext, replication: int | str) -> Row:
         "replicas": context.replicas,
         "point": context.point,
         "replication": replication,
-        "draft_flops_ratio": context.draft_flops_ratio,
-        "draft_latency_ratio": context.draft_latency_ratio,
         "usd_per_gpu_hour": context.usd_per_gpu_hour,
         "usd_per_hour": context.usd_per_hour,
         "fits": True,
@@ -220,6 +217,7 @@ def _planned(found: Row, context: RowContext, planned: Planned) -> Row:
         "gpus_for_offered": gpus,
         "usd_per_hour_for_offered": None if gpus is None else usd_per_hour(context.usd_per_gpu_hour, gpus),
         "fleet_note": planned.fleet_note or None,
+        "simulated_runs": planned.simulated_runs,
         "output_tokens_per_s_at_capacity": at_capacity,
         "usd_per_million_output_tokens_at_capacity": usd_per_million_tokens(context.usd_per_hour, at_capacity),
     }

@@ -204,7 +204,7 @@ def _reason(deployment: Deployment, account: _Account) -> str:
     ways = ways_to_fit(deployment, longest, fits)
     would = "; ".join(ways) or "no single change of split, KV, length, weights or draft"
     return (
-        f"one sequence of {length:,} tokens lacks {short:.2f} GiB on each GPU, where {room:.2f} GiB are left for KV; "
+        f"one sequence of {length:,} tokens lacks {short:.2f} GiB on each GPU, whose room for KV is {room:.2f} GiB; "
         f"what would fit: {would}"
     )
 

@@ -11,6 +11,8 @@ TENSOR_PARALLEL = (2, 4, 8, 16)
 """Wider splits that are tried [GPUs]."""
 WEIGHTS: tuple[WeightDtype, ...] = ("fp8", "nvfp4", "mxfp4", "awq_int4")
 """Smaller weights that are tried, the largest first."""
+MOST_BITS_KEPT = 0.9
+"""Share of the present bits above which a format is no change worth naming."""
 
 Changes = Iterator[tuple[str, Deployment]]
 
@@ -59,7 +61,7 @@ def _shorter(deployment: Deployment, longest_tokens: int) -> Changes:
 def _lighter_weights(deployment: Deployment) -> Changes:
     now = load_quantisation(deployment.target.weights).bits_per_weight
     for weights in WEIGHTS:
-        if load_quantisation(weights).bits_per_weight < now:
+        if load_quantisation(weights).bits_per_weight < now * MOST_BITS_KEPT:
             target = deployment.target.model_copy(update={"weights": weights})
             yield f"target.weights {weights}", deployment.model_copy(update={"target": target})
 

@@ -116,8 +116,8 @@ def _class_survival(acceptance: Acceptance, draft_tokens: int) -> tuple[float, .
         most = max(acceptance.histogram)
         _require(draft_tokens, most, f"the histogram goes up to {most} accepted tokens")
         return survival_of_histogram(acceptance.histogram)
-    if acceptance.tokens_per_step is None or acceptance.at is None:
-        raise ScenarioError("acceptance gives neither survival, tokens_per_step, histogram nor preset")
+    assert acceptance.tokens_per_step is not None
+    assert acceptance.at is not None
     _require(draft_tokens, acceptance.at, f"tokens_per_step was measured at {acceptance.at} draft tokens")
     constant = constant_acceptance(acceptance.tokens_per_step, acceptance.at)
     return survival_from_conditional([constant] * acceptance.at)

@@ -8,8 +8,13 @@ bisection. What is returned was simulated and held; a rate at most 1 % higher wa
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import exp, isfinite, log
+from typing import Literal
 
+import numpy as np
+
+from simulator.cluster.traffic import offered_rate, request_chunks, trace_rate
 from simulator.outcome.slo import Verdict
+from simulator.spec.workload import Workload
 
 TOLERANCE = 0.01
 """Width of the bracket at which a search ends, as a share of the rate."""
@@ -26,6 +31,9 @@ NEAR = 1.5
 MOST_RUNS = 40
 """Runs after which a search gives up narrowing."""
 
+MOST_DOUBLINGS = 12
+"""Doublings of the clients of a closed loop after which no plateau is looked for."""
+
 PRESSURE_RANGE = (0.2, 5.0)
 """Pressures are cut to this before they are interpolated: far from the limit they say little about where it is."""
 
@@ -37,6 +45,38 @@ class Trial:
     load: float
     """Requests per second, or clients of a closed loop."""
     verdict: Verdict
+
+    def next_load(self) -> float:
+        """Where to look when nothing else is known: what an overloaded run got through, else a fifth up or down."""
+        if self.verdict.saturated and self.verdict.req_per_s > 0:
+            return OVERLOAD_MARGIN * self.verdict.req_per_s
+        return self.load * 1.2 if self.verdict.holds else self.load / 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class LoadAxis:
+    """What is turned up to find the capacity: the rate, or the clients of a closed loop; nothing for a batch."""
+
+    kind: Literal["rate", "clients", "batch"]
+    offered: float | None
+    """What the scenario offers on this axis; None for a batch."""
+
+    def override(self, load: float) -> dict[str, float]:
+        """Arguments of simulate_once that offer another load."""
+        return {"concurrency": round(load)} if self.kind == "clients" else {"rate_per_s": load}
+
+
+def load_axis(workload: Workload, seed: int, replication: int) -> LoadAxis:
+    """The axis of a workload; a trace offers its mean rate, and is scaled in time."""
+    arrivals = workload.arrivals
+    if arrivals.kind == "closed_loop":
+        return LoadAxis("clients", float(arrivals.concurrency))
+    if arrivals.kind == "queued_at_once":
+        return LoadAxis("batch", None)
+    if arrivals.kind == "trace":
+        chunks = request_chunks(workload, seed, replication, None)
+        return LoadAxis("rate", trace_rate(np.concatenate([chunk.arrival_s for chunk in chunks])))
+    return LoadAxis("rate", offered_rate(workload))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +169,9 @@ class _Search:
         """
         assert self.low is not None
         assert self.high is not None
-        below, above = (log(min(max(t.verdict.pressure, PRESSURE_RANGE[0]), PRESSURE_RANGE[1])) for t in (self.low, self.high))
+        below, above = (
+            log(min(max(t.verdict.pressure, PRESSURE_RANGE[0]), PRESSURE_RANGE[1])) for t in (self.low, self.high)
+        )
         width = log(self.high.load / self.low.load)
         if above <= below or width < 2.5 * log(1 + TOLERANCE):
             return 0.5
@@ -161,24 +203,26 @@ def search(
         return Capacity(0.0, 0.0, looking.evaluations, why)
     if looking.high is None:
         why = "every load that was tried holds: the run is too short, or the target too loose, to find the limit"
-        return Capacity(looking.low.verdict.req_per_s if whole else looking.low.load, looking.low.load, looking.evaluations, why)
+        return Capacity(
+            looking.low.verdict.req_per_s if whole else looking.low.load, looking.low.load, looking.evaluations, why
+        )
     looking.narrow(tolerance)
     assert looking.low is not None
     reached = looking.low.verdict.req_per_s if whole else looking.low.load
     return Capacity(reached, looking.low.load, looking.evaluations)
 
 
-def plateau(measure: Callable[[float], Verdict], clients: float, *, gain: float = TOLERANCE) -> Capacity:
+def plateau(measure: Callable[[float], Verdict], start: Trial, *, gain: float = TOLERANCE) -> Capacity:
     """Highest throughput of a closed loop without an SLO: clients are doubled until that brings less than 1 %.
 
     Any number of clients holds then, so there is no highest one; throughput levels off instead.
     """
-    best = measure(clients)
-    evaluations = 1
-    while evaluations < len(WIDENING) + 2:
-        more = measure(clients * 2)
+    best, evaluations = start, 0
+    while evaluations < MOST_DOUBLINGS:
+        more = Trial(best.load * 2, measure(best.load * 2))
         evaluations += 1
-        if more.req_per_s <= best.req_per_s * (1 + gain):
+        if more.verdict.req_per_s <= best.verdict.req_per_s * (1 + gain):
             break
-        clients, best = clients * 2, more
-    return Capacity(best.req_per_s, clients, evaluations, "no SLO: the throughput at which more clients bring less than 1 %")
+        best = more
+    note = "no SLO: the throughput at which more clients bring less than 1 %"
+    return Capacity(best.verdict.req_per_s, best.load, evaluations, note)

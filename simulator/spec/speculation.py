@@ -91,7 +91,9 @@ class Draft(Spec):
         if self.abstract is not None:
             unused = {"weights", "kv", "tensor_parallel"} & self.model_fields_set
             if unused:
-                raise ValueError(f"an abstract draft has no {', '.join(sorted(unused))}: its costs are given as they are")
+                raise ValueError(
+                    f"an abstract draft has no {', '.join(sorted(unused))}: its costs are given as they are"
+                )
         return self
 
 

@@ -142,7 +142,8 @@ class Horizon(Spec):
     def _something_measured(self) -> Self:
         if self.warmup_requests >= self.requests:
             raise ValueError(
-                f"warmup_requests ({self.warmup_requests}) must be below requests ({self.requests}): nothing is measured"
+                f"warmup_requests ({self.warmup_requests}) must be below requests ({self.requests}), or nothing is "
+                "measured"
             )
         return self
 
@@ -152,7 +153,7 @@ class Workload(Spec):
 
     arrivals: Arrivals
     lengths: Lengths
-    classes: dict[Name, Fraction] = {"all": 1.0}
+    classes: dict[Name, Fraction] = Field(default_factory=lambda: {"all": 1.0})
     """Share of each task class; acceptance is looked up by class. The shares sum to 1."""
     horizon: Horizon
 
@@ -173,11 +174,11 @@ Percentile = Literal["p50", "p90", "p95", "p99"]
 class Slo(Spec):
     """Latency limits, each for a percentile of the measured requests."""
 
-    ttft_s: dict[Percentile, Positive] = {}
+    ttft_s: dict[Percentile, Positive] = Field(default_factory=dict)
     """Arrival to first output token [s]."""
-    tpot_s: dict[Percentile, Positive] = {}
+    tpot_s: dict[Percentile, Positive] = Field(default_factory=dict)
     """Mean time per output token after the first, of a request [s]."""
-    itl_s: dict[Percentile, Positive] = {}
+    itl_s: dict[Percentile, Positive] = Field(default_factory=dict)
     """Gap between two emissions of a sequence [s]."""
-    e2e_s: dict[Percentile, Positive] = {}
+    e2e_s: dict[Percentile, Positive] = Field(default_factory=dict)
     """Arrival to last token [s]."""

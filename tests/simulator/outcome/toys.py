@@ -6,6 +6,7 @@ import numpy as np
 
 from simulator.cluster.records import ClusterRecords, Floats, Ints, RequestColumns, StepColumns
 from simulator.physics.step import StepCost, StepShape
+from simulator.spec.scenario import Scenario
 
 STEP_S = 0.01
 
@@ -24,6 +25,12 @@ class FlatCosts:
     def seconds(self, shape: StepShape) -> float:
         return self.cost(shape).total_s
 
+    def bound_by(self, cost: StepCost, shape: StepShape) -> str:
+        return "draft" if cost.draft_s > cost.linear_s else "weight_bandwidth"
+
+    def draft_ratios(self, sequences: int, context_tokens: float) -> tuple[float, float]:
+        return 0.1, 0.2 + 1e-3 * sequences + 1e-5 * context_tokens
+
 
 def requests(arrival: Floats, scheduled: Floats, first: Floats, finish: Floats, **columns: object) -> RequestColumns:
     """Request columns of which only the times matter, unless others are given."""
@@ -33,7 +40,8 @@ def requests(arrival: Floats, scheduled: Floats, first: Floats, finish: Floats, 
         "steps": zeros + 9, "drafted_tokens": zeros, "committed_tokens": zeros + 9, "accepted_tokens": zeros,
         "preemptions": zeros, "rejected": zeros > 0, "truncated": zeros > 0,
     }  # fmt: skip
-    return RequestColumns(arrival, scheduled, first, finish, **(defaults | columns))  # type: ignore[arg-type]
+    own = {name: np.array(column) for name, column in (defaults | columns).items()}
+    return RequestColumns(arrival, scheduled, first, finish, **own)  # type: ignore[arg-type]
 
 
 def steps(start: Floats, duration: Floats, num_steps: Ints, **columns: object) -> StepColumns:
@@ -45,7 +53,10 @@ def steps(start: Floats, duration: Floats, num_steps: Ints, **columns: object) -
         "kv_blocks": zeros + 10.0, "waiting": zeros, "blocked_by": zeros,
     }  # fmt: skip
     return StepColumns(
-        start_s=start, duration_s=duration, num_steps=num_steps, **(defaults | columns)  # type: ignore[arg-type]
+        start_s=start,
+        duration_s=duration,
+        num_steps=num_steps,
+        **(defaults | columns),  # type: ignore[arg-type]
     )
 
 
@@ -82,3 +93,34 @@ def served_alone(arrival: Floats, warmup: int, servers: int, step_s: float) -> C
         ),
         kv_blocks_total=100, num_replicas=servers, draft_tokens=0, measured=slice(warmup, arrival.size),
     )  # fmt: skip
+
+
+def simulate(
+    scenario: Scenario, deployment: str, replication: int, *,
+    rate_per_s: float | None = None, concurrency: int | None = None, replicas: int | None = None,
+) -> ClusterRecords:  # fmt: skip
+    """What simulate_once does, on queues: a GPU serves a request in 0.1 s, one named b200-sxm in half of that."""
+    spec, workload = scenario.deployments[deployment], scenario.workload
+    count, warmup = workload.horizon.requests, workload.horizon.warmup_requests
+    servers = replicas or spec.replicas
+    step_s = STEP_S * (0.5 if spec.gpu == "b200-sxm" else 1.0)
+    seed = scenario.seed + 1000 * replication
+    if workload.arrivals.kind == "queued_at_once":
+        return served_alone(np.zeros(count), warmup, servers, step_s)
+    if workload.arrivals.kind == "closed_loop":
+        clients = concurrency or workload.arrivals.concurrency
+        return served_alone(_closed_loop(count, clients, servers, 10 * step_s), warmup, servers, step_s)
+    rate = rate_per_s or getattr(workload.arrivals, "rate_per_s", None)
+    assert rate is not None
+    return toy_cluster(rate, count, warmup, servers, seed, step_s)
+
+
+def _closed_loop(count: int, clients: int, servers: int, service_s: float) -> Floats:
+    """Arrivals of clients that send their next request when their last one ends."""
+    arrivals, ready, free = [], [0.0] * clients, [0.0] * servers
+    for _ in range(count):
+        arrivals.append(heappop(ready))
+        finish = max(arrivals[-1], heappop(free)) + service_s
+        heappush(free, finish)
+        heappush(ready, finish)
+    return np.array(arrivals)

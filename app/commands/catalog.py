@@ -1,0 +1,61 @@
+"""`specfleet catalog`: what is known, and where it comes from."""
+
+from typing import Annotated, Any
+
+import typer
+
+from app.options import Debug, Json, Quiet
+
+Kind = Annotated[str | None, typer.Argument(metavar="KIND", help="gpus, models, prices, ...; or a name of any kind.")]
+Name = Annotated[str | None, typer.Argument(metavar="NAME", help="One entry: everything that is known of it.")]
+
+
+def catalog(
+    kind: Kind = None, name: Name = None, as_json: Json = False, quiet: Quiet = False, debug: Debug = False
+) -> None:
+    """List what is known, each number with its source.
+
+    GPUs, models, prices, engines, links, weight formats, acceptance curves, length tables.
+
+    \b
+    Examples:
+      specfleet catalog
+      specfleet catalog prices
+      specfleet catalog gpus h200-sxm
+    """
+    from app.console import out_console, print_json
+    from app.tables.catalog import entry_text, kinds_table, rows_blocks
+    from simulator.catalog.describe import describe
+    from simulator.catalog.load import NOUNS, names, raw
+
+    found: Any
+    blocks: list[Any]
+    if kind is None:
+        found = {folder: names(folder) for folder in NOUNS}
+        blocks = [kinds_table(found, NOUNS)]
+    else:
+        kind, name = _meant(kind, name)
+        if name is None:
+            rows = describe(kind)
+            found, blocks = {"kind": kind, "rows": rows}, list(rows_blocks(kind, rows))
+        else:
+            entry = raw(kind, name)
+            found, blocks = {"kind": kind, "name": name, "entry": entry}, [entry_text(entry)]
+    if as_json:
+        print_json(found)
+        return
+    console = out_console()
+    for block in blocks:
+        console.print(block)
+
+
+def _meant(kind: str, name: str | None) -> tuple[str, str | None]:
+    """Folder and entry that the arguments mean: a folder in the singular, or the name of an entry alone."""
+    from simulator.catalog.load import NOUNS, names
+
+    if kind not in NOUNS and f"{kind}s" in NOUNS:
+        kind = f"{kind}s"
+    if kind in NOUNS or name is not None:
+        return kind, name
+    holding: Any = next((folder for folder in NOUNS if kind in names(folder)), None)
+    return (kind, None) if holding is None else (holding, kind)

@@ -1,0 +1,61 @@
+"""`specfleet estimate`: the comparison from the steady state, in milliseconds."""
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from app.options import Debug, File, Json, Quiet, Seeds, Sets, with_seeds
+
+if TYPE_CHECKING:
+    from scenarios.load import LoadedScenario, Point
+
+
+def estimate(
+    file: File,
+    as_json: Json = False,
+    sets: Sets = None,
+    seeds: Seeds = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Compare deployments in milliseconds, by the steady state.
+
+    \b
+    Examples:
+      specfleet estimate h200_vs_b200_chat
+      specfleet estimate chat.yaml --set deployments.h200.replicas=4 --json
+    """
+    from app.console import print_json
+    from app.loading import load
+    from app.results import exit_code
+    from app.show import show
+
+    loaded = load(file, with_seeds(sets, seeds))
+    summary = estimated(loaded)
+    if as_json:
+        print_json(summary)
+    else:
+        show(loaded, summary, "estimated from the steady state")
+    raise typer.Exit(exit_code(summary, batch=False))
+
+
+def estimated(loaded: "LoadedScenario") -> dict[str, Any]:
+    """The summary of a scenario from estimates alone."""
+    from app.results import PointResult, put_together
+    from scenarios.store import label_of
+
+    points = [PointResult(label_of(point.label), point.label, "", _point(point), 0.0) for point in loaded.points]
+    return put_together(loaded.name, points, loaded.asserts)
+
+
+def _point(point: "Point") -> dict[str, Any]:
+    from scenarios.store import label_of
+    from simulator.planning.comparison import compare
+    from simulator.planning.estimate import estimate as steady_state
+    from simulator.planning.provenance import provenance
+    from simulator.planning.study import plain
+
+    scenario, label = point.scenario, label_of(point.label)
+    rows = [steady_state(scenario, name, label) for name in scenario.deployments]
+    found: dict[str, Any] = plain({"rows": rows, "comparison": compare(rows, ()), "provenance": provenance(scenario)})
+    return found

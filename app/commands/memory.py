@@ -1,0 +1,86 @@
+"""`specfleet memory`: what each GPU's memory goes to, and whether it is enough."""
+
+from typing import Annotated, Any
+
+import typer
+
+from app.exits import NOTHING_HOLDS, OK
+from app.options import Debug, Json, Quiet, Sets
+
+MaybeFile = Annotated[str | None, typer.Argument(metavar="FILE", help="A scenario file or a built-in scenario.")]
+Gpu = Annotated[str | None, typer.Option("--gpu", help="Without a file: a GPU of the catalog.")]
+Model = Annotated[str | None, typer.Option("--model", help="Without a file: a model of the catalog.")]
+Weights = Annotated[str, typer.Option("--weights", help="Weight format: bf16, fp8, nvfp4, ...")]
+Kv = Annotated[str, typer.Option("--kv", help="KV format: bf16 or fp8.")]
+Tp = Annotated[int, typer.Option("--tp", min=1, help="Tensor parallel: GPUs over which each layer is split.")]
+Dp = Annotated[int, typer.Option("--dp", min=1, help="Data parallel: copies of the attention.")]
+Ep = Annotated[int, typer.Option("--ep", min=1, help="Expert parallel: groups over which experts are spread.")]
+Length = Annotated[int | None, typer.Option("--max-model-len", min=1, help="Longest prompt plus output [tokens].")]
+Batched = Annotated[int | None, typer.Option("--max-num-batched-tokens", min=1, help="Token budget of a step.")]
+Fraction = Annotated[float | None, typer.Option("--memory-fraction", help="Share of the memory the engine may use.")]
+Budget = Annotated[float | None, typer.Option("--hbm-budget-gb", help="Cap on what a GPU may use [10^9 bytes].")]
+Policy = Annotated[str, typer.Option("--policy", help="Engine policy: vllm, trtllm or sglang.")]
+
+
+def memory(
+    file: MaybeFile = None,
+    as_json: Json = False,
+    sets: Sets = None,
+    gpu: Gpu = None,
+    model: Model = None,
+    weights: Weights = "bf16",
+    kv: Kv = "bf16",
+    tp: Tp = 1,
+    dp: Dp = 1,
+    ep: Ep = 1,
+    max_model_len: Length = None,
+    max_num_batched_tokens: Batched = None,
+    memory_fraction: Fraction = None,
+    hbm_budget_gb: Budget = None,
+    policy: Policy = "vllm",
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Say what fits: weights, draft, activations, KV of each GPU.
+
+    Of a scenario's deployments, or of one that --gpu and --model describe.
+
+    \b
+    Examples:
+      specfleet memory chat.yaml
+      specfleet memory --gpu h100-sxm --model llama-3.1-8b --tp 1 --max-model-len 16000
+      specfleet memory --gpu h200-sxm --model llama-3.3-70b --weights fp8 --kv fp8 --tp 2 --json
+    """
+    from app.ledgers import of_deployment, of_scenario
+    from app.loading import load
+
+    if (file is None) == (gpu is None or model is None):
+        raise typer.BadParameter("give a scenario file, or --gpu and --model", param_hint="FILE")
+    if file is not None:
+        rows = of_scenario(load(file, sets or ()))
+    else:
+        engine = {
+            "policy": policy,
+            "max_model_len": max_model_len,
+            "max_num_batched_tokens": max_num_batched_tokens,
+            "memory_fraction": memory_fraction,
+            "hbm_budget_gb": hbm_budget_gb,
+        }
+        split = {"tensor_parallel": tp, "data_parallel": dp, "expert_parallel": ep}
+        target = {"model": model, "weights": weights, "kv": kv, **split}
+        rows = of_deployment({"gpu": gpu, "target": target, "engine": engine})
+    _print(rows, as_json=as_json)
+    raise typer.Exit(OK if all(row["fits"] for row in rows) else NOTHING_HOLDS)
+
+
+def _print(rows: list[dict[str, Any]], *, as_json: bool) -> None:
+    from app.console import out_console, print_json
+
+    if as_json:
+        print_json({"rows": rows})
+        return
+    from app.tables.memory import memory_blocks
+
+    console = out_console()
+    for block in memory_blocks(rows, console.width):
+        console.print(block)

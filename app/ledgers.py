@@ -1,0 +1,67 @@
+"""HBM ledgers as rows: of a scenario's deployments, or of one that a few flags describe."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scenarios.load import LoadedScenario
+
+FLAGS = {"tensor_parallel": "tp", "data_parallel": "dp", "expert_parallel": "ep"}
+"""Field → flag, where they differ by more than dashes."""
+
+
+def of_scenario(loaded: "LoadedScenario") -> list[dict[str, Any]]:
+    """Ledger rows of all points; what a sweep does not change stands once."""
+    from scenarios.store import label_of
+    from simulator.physics.ledger import memory_ledger
+
+    rows: list[dict[str, Any]] = []
+    seen: list[Any] = []
+    for point in loaded.points:
+        for name, deployment in point.scenario.deployments.items():
+            for row in memory_ledger(name, deployment):
+                if row not in seen:
+                    seen.append(row)
+                    rows.append({**asdict(row), "point": label_of(point.label)})
+    return rows
+
+
+def of_deployment(described: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Ledger rows of a deployment without price or traffic; ScenarioError names the flags that are wrong."""
+    from pydantic import ValidationError
+
+    from simulator.errors import ScenarioError
+    from simulator.physics.checks import check_deployment
+    from simulator.physics.ledger import memory_ledger
+    from simulator.spec.deployment import Deployment
+
+    try:
+        deployment = Deployment.model_validate({"replicas": 1, "price": 1.0, **described})
+    except ValidationError as error:
+        raise ScenarioError("\n".join(_flag_problem(problem) for problem in error.errors())) from None
+    name = deployment.target.model
+    problems = check_deployment(name, deployment)
+    if problems:
+        raise ScenarioError("\n".join(_with_flag(problem) for problem in problems))
+    return [asdict(row) for row in memory_ledger(name, deployment)]
+
+
+def _flag_problem(problem: Any) -> str:
+    place = problem["loc"][-1] if problem["loc"] else ""
+    flag = f"{_flag(str(place))}: " if isinstance(place, str) and place not in ("", "target") else ""
+    return f"{flag}{problem['msg'].removeprefix('Value error, ')}, not {problem['input']!r}" if flag else problem["msg"]
+
+
+def _with_flag(problem: str) -> str:
+    place, colon, message = problem.partition(":")
+    return f"{_flag(place.rpartition('.')[2])}{colon}{message}"
+
+
+def _flag(field: str) -> str:
+    """The flag of a field.
+
+    >>> _flag("tensor_parallel"), _flag("max_model_len")
+    ('--tp', '--max-model-len')
+    """
+    return f"--{FLAGS.get(field, field.replace('_', '-'))}"

@@ -1,0 +1,63 @@
+"""A summary on the screen: tables, the verdict, where the numbers come from, what was asserted."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from app.console import out_console
+from app.format import plural
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from app.tables.figures import Limits
+    from scenarios.load import LoadedScenario
+
+
+def show(loaded: "LoadedScenario", summary: Mapping[str, Any], what: str = "simulated") -> None:
+    """Print a scenario's summary to stdout."""
+    from app.tables.figures import limits_of
+    from app.tables.verdict import asserts_block, notes_block, provenance_block
+    from scenarios.asserts import AssertResult
+
+    console = out_console()
+    limits = limits_of(loaded.points[0].scenario.slo)
+    title = f"{loaded.name} — {what}"
+    if len(summary.get("points", ())) > 1:
+        _show_sweep(console, summary, limits, title)
+    else:
+        _show_point(console, summary, limits, title)
+    notes = notes_block(summary["rows"])
+    console.print()
+    if notes is not None:
+        console.print(notes)
+    console.print(provenance_block(summary["provenance"]))
+    if summary["asserts"]:
+        console.print()
+        console.print(asserts_block([AssertResult(**result) for result in summary["asserts"]]))
+
+
+def _show_point(console: "Console", summary: Mapping[str, Any], limits: "Limits", title: str) -> None:
+    from app.tables.comparison import comparison_table
+    from app.tables.verdict import verdict_block
+
+    console.print(comparison_table(summary["rows"], limits, summary["comparison"], title))
+    console.print(verdict_block(summary["comparison"]))
+
+
+def _show_sweep(console: "Console", summary: Mapping[str, Any], limits: "Limits", title: str) -> None:
+    from app.tables.comparison import lines_table
+    from app.tables.sweep import MOST_POINT_TABLES, point_title, sweep_table
+    from app.tables.verdict import verdict_block
+
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in summary["rows"]:
+        rows.setdefault(row["point"], []).append(row)
+    points = [{**point, "rows": rows[point["point"]]} for point in summary["points"]]
+    console.print(f"{title}, {plural(len(points), 'point')}", style="bold")
+    if len(points) <= MOST_POINT_TABLES:
+        for point in points:
+            console.print()
+            console.print(lines_table(point["rows"], limits, point["comparison"], point_title(point["values"])))
+    console.print()
+    console.print(sweep_table(points))
+    console.print(verdict_block(summary["comparison"]))

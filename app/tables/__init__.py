@@ -1,0 +1,1 @@
+"""What the commands print: tables, bars and sentences from plain rows."""

@@ -1,0 +1,186 @@
+"""Below the table: who wins, why, what turns it round, and where the numbers come from."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from app.format import cut, low_high, plural, significant, times, usd
+from app.tables.figures import Row
+
+BASES = {
+    "usd_per_hour_for_offered": ("/h for the fewest replicas that hold the offered load", "at the offered load"),
+    "usd_per_million_output_tokens_at_capacity": (" per million output tokens at capacity", "at capacity"),
+}
+"""Field by which deployments are ranked → what its dollars are for, and a name of the basis."""
+
+MOST_ASSUMPTIONS = 6
+LONGEST_ASSUMPTION = 200
+
+Line = tuple[str, str, str]
+"""Label, text, style."""
+
+
+def verdict_block(comparison: Mapping[str, Any]) -> Table:
+    """The comparison of one point in sentences."""
+    return _block(verdict_lines(comparison))
+
+
+def verdict_lines(comparison: Mapping[str, Any]) -> Iterator[Line]:
+    """Label, sentence and style of each line of a verdict."""
+    if "by_load" not in comparison:
+        yield _over_sweep(comparison)
+    else:
+        yield _winner(comparison)
+        if comparison.get("why") and comparison.get("leader"):
+            yield "Why", str(comparison["why"]), ""
+    flip = comparison.get("flip")
+    if flip:
+        yield "Flips", str(flip["sentence"] if isinstance(flip, Mapping) else flip), ""
+    yield from _other_basis(comparison)
+    if comparison.get("disagree"):
+        yield "But", f"the two bases disagree: {comparison['disagree']}", "yellow"
+    for name, reason in (comparison.get("unable") or {}).items():
+        yield "Out", f"{name}: {reason}", "red"
+
+
+def _over_sweep(comparison: Mapping[str, Any]) -> Line:
+    leader, why = comparison.get("leader"), str(comparison.get("why"))
+    return "Winner", f"{leader}: {why}" if leader else why, "bold green" if leader else "bold"
+
+
+def _winner(comparison: Mapping[str, Any]) -> Line:
+    leader, runner_up, basis = (comparison.get(name) for name in ("leader", "runner_up", "basis"))
+    if leader is None:
+        return "Winner", str(comparison.get("why") or "none: no deployment has a cost to compare"), "bold red"
+    what, _ = BASES.get(str(basis), (f" ({basis})", ""))
+    costs = _costs(comparison, basis)
+    price = f"{usd(costs.get(leader))}{what}" if leader in costs else what.strip(" /")
+    if runner_up is None:
+        return "Winner", f"{leader}, alone: {price}", "bold green"
+    if comparison.get("close_call"):
+        return (
+            "Winner",
+            f"too close to call: {leader} against {runner_up}, {_ratio(comparison)}; {leader}: {price}",
+            "bold",
+        )
+    against = f"{times(comparison.get('ratio'))} cheaper than {runner_up}{_interval(comparison)}"
+    return "Winner", f"{leader}: {price}; {against}", "bold green"
+
+
+def _costs(comparison: Mapping[str, Any], basis: Any) -> Mapping[str, float]:
+    for name in ("by_load", "by_capacity"):
+        ranking = comparison.get(name) or {}
+        if ranking.get("basis") == basis:
+            costs: Mapping[str, float] = ranking.get("costs") or {}
+            return costs
+    return {}
+
+
+def _ratio(comparison: Mapping[str, Any]) -> str:
+    if comparison.get("ratio") == 1:
+        return "which cost the same"
+    return f"cost ratio {significant(comparison.get('ratio'))}{_interval(comparison)}"
+
+
+def _interval(comparison: Mapping[str, Any]) -> str:
+    ends = comparison.get("interval")
+    return f" (95 % interval {low_high(ends)})" if ends else ""
+
+
+def _other_basis(comparison: Mapping[str, Any]) -> Iterator[Line]:
+    """The ranking that was not chosen, in one line."""
+    for name in ("by_load", "by_capacity"):
+        ranking = comparison.get(name) or {}
+        costs = ranking.get("costs") or {}
+        if not costs or ranking.get("basis") == comparison.get("basis"):
+            continue
+        what, where = BASES.get(str(ranking["basis"]), ("", str(ranking["basis"])))
+        listed = " · ".join(f"{deployment} {usd(cost)}" for deployment, cost in list(costs.items())[:MOST_ASSUMPTIONS])
+        close = "; too close to call" if ranking.get("close_call") else ""
+        yield where.capitalize(), f"{listed}{what}{close}", ""
+
+
+def notes_block(rows: Sequence[Row]) -> Table | None:
+    """What the searches have to say of single figures; None where they say nothing."""
+    notes: dict[str, list[str]] = {}
+    for row in rows:
+        for name in ("capacity_note", "fleet_note"):
+            if row.get(name):
+                notes.setdefault(str(row[name]), []).append(str(row["deployment"]))
+    lines = [("Note", f"{', '.join(dict.fromkeys(names))}: {text}", "dim") for text, names in notes.items()]
+    return _block(lines) if lines else None
+
+
+def provenance_block(provenance: Mapping[str, Any]) -> Table:
+    """Where the numbers come from."""
+    return _block(provenance_lines(provenance))
+
+
+def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[Line]:
+    """Profile, seeds, prices, assumptions."""
+    parts = [str(provenance[name]) for name in ("profile",) if provenance.get(name)]
+    if provenance.get("seed") is not None:
+        parts.append(f"seed {provenance['seed']}")
+    if provenance.get("replications"):
+        parts.append(plural(int(provenance["replications"]), "replication"))
+    if provenance.get("version") not in (None, "", "not installed"):
+        parts.append(f"specfleet {provenance['version']}")
+    yield "Source", " · ".join(parts), "dim"
+    for price, names in _by_price(provenance.get("prices") or {}).items():
+        yield "Price", f"{', '.join(names)}: {price}", "dim"
+    assumptions = _assumptions(provenance.get("assumptions") or ())
+    for text in assumptions[:MOST_ASSUMPTIONS]:
+        yield "Assumed", cut(text, LONGEST_ASSUMPTION), "dim"
+    if len(assumptions) > MOST_ASSUMPTIONS:
+        yield "", f"… and {len(assumptions) - MOST_ASSUMPTIONS} more: --json has all of them in full", "dim"
+
+
+def _assumptions(texts: Sequence[str]) -> list[str]:
+    """Each assumption once, the scenario's own (a deployment's name before the colon) first."""
+    own: dict[str, list[str]] = {}
+    catalog: dict[str, None] = {}
+    for text in texts:
+        name, _, what = text.partition(": ")
+        if "/" in name:
+            catalog[text] = None
+        else:
+            own.setdefault(what, []).append(name)
+    return [f"{', '.join(dict.fromkeys(names))}: {what}" for what, names in own.items()] + list(catalog)
+
+
+def _by_price(prices: Mapping[str, Any]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, price in prices.items():
+        basis = str(price.get("basis", "")).replace("_", " ")
+        text = (
+            f"{usd(price.get('usd_per_gpu_hour'))} per GPU-hour, {basis}, {price.get('as_of')} ({price.get('source')})"
+        )
+        found.setdefault(text, []).append(name)
+    return found
+
+
+def asserts_block(results: Sequence[Any]) -> Table:
+    """A line per assertion: held or not, with the two numbers."""
+    return _block(
+        (
+            "✓" if result.ok else "✗",
+            f"{result.text}   ({_number(result.left)} against {_number(result.right)})",
+            "green" if result.ok else "bold red",
+        )
+        for result in results
+    )
+
+
+def _number(value: float | None) -> str:
+    return "no such number" if value is None else f"{value:,.5g}"
+
+
+def _block(lines: Any) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, text, style in lines:
+        table.add_row(Text(label, style="bold" if not style.startswith("dim") else "dim"), Text(text, style=style))
+    return table

@@ -1,0 +1,208 @@
+"""What requests ask of a replica, in numbers that do not depend on the load: a sample of lengths, steps and blocks."""
+
+from dataclasses import dataclass, field
+from math import exp
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.cluster.lengths import LENGTHS
+from simulator.cluster.limits import Limits, StepTimes
+from simulator.cluster.plan import limits_of, planner_of
+from simulator.cluster.traces import read_azure
+from simulator.physics.step import StepShape
+from simulator.run import step_model_of
+from simulator.spec.scenario import Scenario
+
+Floats = NDArray[np.float64]
+
+SAMPLED_REQUESTS = 1024
+"""Requests that stand for all, drawn from evenly spread numbers instead of random ones."""
+
+PROMPT_QUANTILES = (0.0, 0.15, 0.35, 0.55, 0.75, 0.9, 0.98, 1.0)
+"""Quantiles of the prompt lengths at which step times are looked up; between them they are interpolated."""
+
+SAMPLED_PROMPTS = 256
+"""Prompt lengths, evenly spaced in rank, over which means are taken."""
+
+SEQUENCES = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096)
+"""Batches at which step times are looked up; between them they are interpolated."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptWork:
+    """What prompts add to steps, at one batch."""
+
+    sample_s: Floats
+    """Seconds that one prompt adds to its step or steps, for each prompt of the demand's sample."""
+    further_s: float
+    """Seconds that a further prompt in the same step adds, mean."""
+    steps: float
+    """Steps that one prompt takes, mean: more than 1 where it exceeds the token budget."""
+    mean_s: float
+    """Seconds that a prompt adds when it comes alone, mean."""
+    square_s2: float
+    """Mean square of the same."""
+
+    def per_prompt_s(self, others: float) -> float:
+        """Seconds per prompt when a Poisson number of others shares its step (mean `others`)."""
+        alone = (1.0 - exp(-others)) / others if others > 1e-9 else 1.0
+        return self.further_s + (self.mean_s - self.further_s) * alone
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """A sample of requests, and the times of the steps that serve them."""
+
+    limits: Limits
+    num_requests: int
+    """Requests of a run: as many prompts as are queued when all come at once."""
+    prompt_tokens: Floats
+    output_tokens: Floats
+    steps: Floats
+    """Verify steps of each sampled request."""
+    committed_tokens: Floats
+    context_tokens: float
+    """Context of a running sequence, mean over its steps."""
+    blocks: float
+    """KV blocks that a running sequence holds, mean over its steps."""
+    sequences: Floats
+    """Grid of batches."""
+    decode_s: Floats
+    """Seconds of a step without prompts, at each batch of the grid."""
+    prompt_sizes: Floats
+    """Grid of prompt lengths."""
+    prompt_sample: Floats
+    """Equally likely prompt lengths, rising."""
+    times: StepTimes
+    prompt_work: dict[int, PromptWork] = field(default_factory=dict)
+    """Batch → what prompts add to its steps, filled as it is asked for."""
+
+    @property
+    def mean_steps(self) -> float:
+        """Verify steps per request."""
+        return float(self.steps.mean())
+
+    @property
+    def most_sequences(self) -> int:
+        """Sequences that run at once at most, by places, by token budget and by the blocks they hold on average."""
+        places = min(self.limits.max_num_seqs, self.limits.max_num_batched_tokens // (self.limits.draft_tokens + 1))
+        return max(1, min(places, int(self.limits.kv_blocks / max(self.blocks, 1e-9))))
+
+    def step_s(self, sequences: Floats) -> Floats:
+        """Seconds of a step without prompts, at any batch."""
+        return np.interp(sequences, self.sequences, self.decode_s)
+
+    def one_step_s(self, sequences: float) -> float:
+        """Seconds of a step without prompts, at one batch; 0 without sequences."""
+        return float(np.interp(sequences, self.sequences, self.decode_s)) if sequences > 0 else 0.0
+
+    def prompt_step_s(self, sequences: int, prompt_tokens: float, num_prompts: int = 1) -> tuple[float, int]:
+        """Seconds of the steps that compute prompts of one length beside running sequences, and how many steps.
+
+        The prompts are computed together; the budget of a step may split them.
+        """
+        limits = self.limits
+        rows = sequences * (limits.draft_tokens + 1)
+        budget = max(limits.max_num_batched_tokens - rows, 1)
+        left, done, steps, seconds = int(prompt_tokens) * num_prompts, 0, 0, 0.0
+        while left > 0:
+            now = min(left, budget) if limits.chunked_prefill else left
+            attended = now * (done / num_prompts + (now / num_prompts + 1) * 0.5)
+            context = sequences * self.context_tokens
+            shape = StepShape(sequences, rows, context, num_prompts, now, attended, limits.draft_tokens)
+            seconds += self.times.seconds(shape)
+            left, done, steps = left - now, done + now, steps + 1
+        return seconds, steps
+
+
+def demand_of(scenario: Scenario, deployment: str) -> Demand:
+    """Sample the requests of a scenario as a deployment would serve them.
+
+    Raises ScenarioError when the deployment does not fit into its GPUs.
+    """
+    spec = scenario.deployments[deployment]
+    limits = limits_of(deployment, spec)
+    planner = planner_of(spec, limits, list(scenario.workload.classes), scenario.seed, 0)
+    prompts, outputs, classes = _sample(scenario)
+    kept = prompts <= limits.longest_prompt
+    prompts, classes = prompts[kept], classes[kept]
+    outputs = np.minimum(outputs[kept], limits.max_model_len - prompts)
+    paths = planner.plan(np.arange(prompts.size), prompts, outputs, classes)
+    steps = np.asarray(paths.num_steps, np.float64)
+    weight = steps / steps.sum() if steps.sum() > 0 else np.full(steps.size, 1.0 / steps.size)
+    middle = prompts + 1 + (outputs - 1) / 2
+    filled = np.minimum(-(-(middle + limits.draft_tokens) // limits.block_tokens), len(limits.block_counts) - 1).astype(
+        np.int64
+    )
+    times = step_model_of(spec)
+    context = float(middle @ weight)
+    grid = np.array([n for n in SEQUENCES if n < limits.max_num_seqs] + [limits.max_num_seqs], np.float64)
+    return Demand(
+        limits=limits,
+        num_requests=scenario.workload.horizon.requests,
+        prompt_tokens=prompts.astype(np.float64),
+        output_tokens=outputs.astype(np.float64),
+        steps=steps,
+        committed_tokens=paths.committed_tokens.astype(np.float64),
+        context_tokens=context,
+        blocks=float(np.asarray(limits.block_counts)[filled] @ weight) + 0.5,
+        sequences=grid,
+        decode_s=np.array([_decode_s(times, int(n), context) for n in grid]),
+        prompt_sizes=np.quantile(prompts, PROMPT_QUANTILES),
+        prompt_sample=np.quantile(prompts, (np.arange(SAMPLED_PROMPTS) + 0.5) / SAMPLED_PROMPTS),
+        times=times,
+    )
+
+
+class _Even:
+    """Stands in for a generator: numbers evenly spread in each column, shuffled by column."""
+
+    def __init__(self, seed: int) -> None:
+        self._rng = np.random.Generator(np.random.PCG64(seed))
+
+    def random(self, shape: tuple[int, int]) -> Floats:
+        """Evenly spread numbers in (0, 1)."""
+        rows, columns = shape
+        grid = (np.arange(rows) + 0.5) / rows
+        return np.stack([self._rng.permutation(grid) for _ in range(columns)], axis=1)
+
+    def standard_normal(self, shape: tuple[int, int]) -> Floats:
+        """Evenly spread quantiles of the normal law."""
+        return normal_quantile(self.random(shape))
+
+
+def _sample(scenario: Scenario) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Prompt tokens, output tokens and class of the sampled requests; a trace's own, evenly spaced in its order."""
+    workload = scenario.workload
+    even = _Even(scenario.seed)
+    edges = np.cumsum(list(workload.classes.values()))[:-1]
+    if workload.lengths.kind == "trace":
+        assert workload.arrivals.kind == "trace"
+        _, prompts, outputs = read_azure(Path(workload.arrivals.file), workload.arrivals.limit)
+        at = (np.arange(4 * SAMPLED_REQUESTS) * prompts.size) // (4 * SAMPLED_REQUESTS)
+        prompts, outputs = prompts[at], outputs[at]
+    else:
+        prompts, outputs = LENGTHS[workload.lengths.kind](workload.lengths)(even, SAMPLED_REQUESTS)  # type: ignore[arg-type]
+    classes = np.searchsorted(edges, even.random((prompts.size, 1))[:, 0], side="right")
+    return prompts, outputs, classes
+
+
+def normal_quantile(chance: Floats) -> Floats:
+    """Standard normal quantile, to 4.5e-4.
+
+    >>> normal_quantile(np.array([0.5, 0.975])).round(3).tolist()
+    [0.0, 1.96]
+
+    Abramowitz and Stegun, 1964, 26.2.23.
+    """
+    tail = np.minimum(chance, 1.0 - chance)
+    t = np.sqrt(-2.0 * np.log(tail))
+    z = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
+    return np.asarray(np.where(chance < 0.5, -z, z))
+
+
+def _decode_s(times: StepTimes, sequences: int, context_tokens: float) -> float:
+    constant, slope = times.decode_affine(max(sequences, 1))
+    return constant + slope * sequences * context_tokens

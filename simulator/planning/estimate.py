@@ -1,0 +1,142 @@
+"""The steady-state estimate: the figures of a report row in milliseconds, from formulas instead of events."""
+
+import numpy as np
+
+from simulator.outcome.cost import joules_per_token_bound, usd_per_hour, usd_per_million_tokens
+from simulator.outcome.latency import summarise
+from simulator.outcome.report import Row, RowContext, empty_row
+from simulator.outcome.slo import limits
+from simulator.physics.step import CAUSES, StepShape
+from simulator.physics.step_model import CatalogStepModel
+from simulator.planning.capacity import load_axis
+from simulator.planning.demand import Demand, demand_of
+from simulator.planning.steady_cluster import Load, SteadyCluster, latency_values, pressure, token_gaps
+from simulator.planning.study import row_context, why_unfit
+from simulator.run import step_model_of
+from simulator.spec.scenario import Scenario
+from simulator.spec.workload import Slo
+
+
+def estimate(scenario: Scenario, deployment: str, point: str = "base") -> Row:
+    """Every field of a report row, in the steady state; `replication` is "estimate" and there are no intervals.
+
+    A deployment that does not fit gives the row that says so.
+    """
+    reason = why_unfit(scenario, deployment)
+    context = row_context(scenario, deployment, point)
+    if reason:
+        return empty_row(context, "estimate", reason)
+    cluster = steady_cluster(scenario, deployment)
+    demand = cluster.demand
+    axis = load_axis(scenario.workload, scenario.seed, 0)
+    load = cluster.offered(axis.kind, axis.offered)
+    offered = None if axis.kind == "batch" else axis.offered if axis.kind == "rate" else load.rate_per_s
+    row = empty_row(context, "estimate", "") | {"fits": True, "reason": None, "simulated_runs": 0}
+    row |= _latencies(load, demand)
+    row |= _speculation(demand, load, step_model_of(scenario.deployments[deployment]))
+    row |= _rates(demand, load, context)
+    row |= _service(load, demand, scenario.slo)
+    if axis.kind == "rate" and offered is not None and offered > cluster.saturation():
+        row |= {"saturated": True, "holds_slo": False}
+    return row | _planned(cluster, offered, context)
+
+
+def guess_capacity(scenario: Scenario, deployment: str) -> float | None:
+    """Estimated capacity of a deployment [requests/s]: where a simulated search begins."""
+    return steady_cluster(scenario, deployment).capacity() or None
+
+
+def steady_cluster(scenario: Scenario, deployment: str) -> SteadyCluster:
+    """The steady state of a deployment under a scenario's requests.
+
+    Raises ScenarioError when the deployment does not fit into its GPUs.
+    """
+    spec = scenario.deployments[deployment]
+    return SteadyCluster(demand_of(scenario, deployment), spec.replicas, spec.router.kind, scenario.slo)
+
+
+def _latencies(load: Load, demand: Demand) -> Row:
+    values = load.latencies
+    return {
+        "ttft_s": summarise(values.ttft_s),
+        "tpot_s": summarise(values.tpot_s),
+        "itl_s": summarise(token_gaps(load)) if demand.mean_steps > 0 else summarise(np.array([np.nan])),
+        "e2e_s": summarise(values.e2e_s),
+    }
+
+
+def _speculation(demand: Demand, load: Load, model: CatalogStepModel) -> Row:
+    steps, draft_tokens = float(demand.steps.sum()), demand.limits.draft_tokens
+    batch = max(round(load.state.mean_batch), 1)
+    context = batch * demand.context_tokens
+    shape = StepShape(batch, batch * (draft_tokens + 1), context, 0, 0, 0.0, draft_tokens)
+    cost = model.cost(shape)
+    flops_ratio, latency_ratio = model.draft_ratios(batch, context) if draft_tokens else (None, None)
+    committed = float(demand.committed_tokens.sum())
+    tokens_per_step = committed / steps if steps else None
+    prompts = 1.0 - 1.0 / load.state.stretch
+    shares = {name.removesuffix("_s"): getattr(cost, name) / cost.total_s * (1.0 - prompts) for name in CAUSES}
+    return {
+        "tokens_per_step": tokens_per_step,
+        "acceptance_rate": (committed - steps) / (steps * draft_tokens) if steps and draft_tokens else None,
+        "draft_tokens_mean": float(draft_tokens) if steps else None,
+        "draft_flops_ratio": flops_ratio,
+        "draft_latency_ratio": latency_ratio,
+        "bound_by": "prefill_compute" if prompts > 0.5 else model.bound_by(cost, shape),
+        "step_time_share": {**shares, "prefill": prompts},
+    }
+
+
+def _rates(demand: Demand, load: Load, context: RowContext) -> Row:
+    output = load.rate_per_s * float(demand.output_tokens.mean())
+    inputs = load.rate_per_s * float(demand.prompt_tokens.mean())
+    cost = context.usd_per_hour
+    return {
+        "req_per_s": load.rate_per_s,
+        "input_tokens_per_s": inputs,
+        "output_tokens_per_s": output,
+        "total_tokens_per_s": inputs + output,
+        "output_tokens_per_s_per_gpu": output / context.num_gpus,
+        "output_tokens_per_request": float(demand.output_tokens.mean()),
+        "usd_per_million_output_tokens": usd_per_million_tokens(cost, output),
+        "usd_per_million_input_tokens": usd_per_million_tokens(cost, inputs),
+        "usd_per_million_total_tokens": usd_per_million_tokens(cost, inputs + output),
+        "joules_per_output_token_bound": joules_per_token_bound(context.board_watts, context.num_gpus, output),
+    }
+
+
+def _service(load: Load, demand: Demand, slo: Slo | None) -> Row:
+    state = load.state
+    held = float(state.running @ np.arange(state.running.size)) * demand.blocks / demand.limits.kv_blocks
+    row: Row = {
+        "saturated": False,
+        "mean_batch": state.mean_batch,
+        "queue_mean": state.mean_waiting * state.num_replicas,
+        "kv_utilisation_mean": min(held, 1.0),
+        "holds_slo": pressure(load, slo) <= 1.0,
+    }
+    stated = {metric: of for metric, of in limits(slo).items() if metric != "itl_s"}
+    if not stated:
+        return row
+    good = np.ones(load.latencies.ttft_s.size, np.bool_)
+    for metric, of in stated.items():
+        good &= ~(latency_values(load, metric) > of[max(of)])
+    share = float(good.mean())
+    return row | {"slo_attainment": share, "goodput_req_per_s": load.rate_per_s * share}
+
+
+def _planned(cluster: SteadyCluster, offered: float | None, context: RowContext) -> Row:
+    capacity = cluster.capacity()
+    at_capacity = capacity * float(cluster.demand.output_tokens.mean())
+    replicas = None if offered is None else cluster.replicas_for(offered, capacity)
+    gpus = None if replicas is None else replicas * context.gpus_per_replica
+    return {
+        "offered_req_per_s": offered,
+        "capacity_req_per_s": capacity,
+        "utilisation": offered / capacity if offered is not None and capacity > 0 else None,
+        "replicas_for_offered": replicas,
+        "gpus_for_offered": gpus,
+        "usd_per_hour_for_offered": None if gpus is None else usd_per_hour(context.usd_per_gpu_hour, gpus),
+        "output_tokens_per_s_at_capacity": at_capacity,
+        "usd_per_million_output_tokens_at_capacity": usd_per_million_tokens(context.usd_per_hour, at_capacity),
+    }

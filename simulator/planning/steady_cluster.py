@@ -1,0 +1,157 @@
+"""A cluster in the steady state: where it saturates, which rates hold the SLO, how many replicas a load needs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import ceil, exp, log
+
+import numpy as np
+
+from simulator.outcome.slo import limits
+from simulator.planning.demand import Demand
+from simulator.planning.sample import Latencies, sample_latencies
+from simulator.planning.steady_state import SteadyState, saturation_rate, solve
+from simulator.spec.workload import Slo
+
+RATE_TOLERANCE = 0.003
+"""Relative precision of a rate that is sought."""
+
+MOST_EVALUATIONS = 25
+"""Steady states after which a search ends."""
+
+MOST_REPLICAS = 100_000
+"""Replicas beyond which no fleet is sought."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A cluster at a load: the state of each replica, and latencies of sampled requests."""
+
+    rate_per_s: float
+    """Requests per second over the cluster."""
+    state: SteadyState
+    latencies: Latencies
+
+
+@dataclass(frozen=True, slots=True)
+class SteadyCluster:
+    """All replicas of a deployment in the steady state."""
+
+    demand: Demand
+    num_replicas: int
+    router: str
+    slo: Slo | None
+
+    def at(self, rate_per_s: float) -> Load:
+        """The cluster at a rate below saturation."""
+        state = solve(self.demand, rate_per_s / self.num_replicas, self.num_replicas, self.router)
+        return Load(rate_per_s, state, sample_latencies(self.demand, state))
+
+    def holds(self, rate_per_s: float) -> bool:
+        """Whether a rate holds the SLO."""
+        return rate_per_s < self.saturation() and self.pressure(rate_per_s) <= 1.0
+
+    def pressure(self, rate_per_s: float) -> float:
+        """Largest of latency ÷ limit at a rate; 0 without limits."""
+        return pressure(self.at(rate_per_s), self.slo)
+
+    def saturation(self) -> float:
+        """Rate at which the backlog begins to grow [requests/s]."""
+        return saturation_rate(self.demand) * self.num_replicas
+
+    def capacity(self) -> float:
+        """Highest rate that holds [requests/s]; 0 where none does."""
+        most = self.saturation()
+        if not limits(self.slo):
+            return most
+        low, high = 0.02 * most, 0.9995 * most
+        first = self.pressure(low)
+        if first > 1.0:
+            return 0.0
+        return _crossing(self.pressure, (low, first), (high, self.pressure(high)))
+
+    def offered(self, kind: str, load: float | None) -> Load:
+        """The cluster at the scenario's load; above saturation, at saturation."""
+        most = self.saturation() * 0.999
+        if kind == "rate" and load is not None:
+            return self.at(min(load, most))
+        if kind == "batch" or load is None:
+            return self.at(most)
+        low = 1e-4 * most
+        return self.at(
+            _crossing(lambda r: self._in_flight(r) / load, (low, 0.05), (most, self._in_flight(most) / load))
+        )
+
+    def replicas_for(self, rate_per_s: float, capacity: float) -> int | None:
+        """Fewest replicas that hold a rate, sought from this cluster's capacity; None where no number does."""
+        if capacity <= 0:
+            return None
+        count = max(ceil(rate_per_s * self.num_replicas / capacity), 1)
+        up = not replace(self, num_replicas=count).holds(rate_per_s)
+        while up and count < MOST_REPLICAS:
+            count += 1
+            up = not replace(self, num_replicas=count).holds(rate_per_s)
+        while count > 1 and replace(self, num_replicas=count - 1).holds(rate_per_s):
+            count -= 1
+        return None if up else count
+
+    def _in_flight(self, rate_per_s: float) -> float:
+        load = self.at(rate_per_s)
+        return rate_per_s * float(load.latencies.e2e_s.mean())
+
+
+def _crossing(rises: Callable[[float], float], low: tuple[float, float], high: tuple[float, float]) -> float:
+    """Where a rising function of a rate reaches 1, to RATE_TOLERANCE: regula falsi in logarithms, kept from stalling.
+
+    low, high: (rate, value) at both ends; below 1 at the high end, the high rate is the answer.
+    """
+    if high[1] <= 1.0:
+        return high[0]
+    ends = [(log(rate), log(min(max(value, 0.05), 20.0))) for rate, value in (low, high)]
+    weights = [1.0, 1.0]
+    for _ in range(MOST_EVALUATIONS):
+        (x0, y0), (x1, y1) = ends
+        if x1 - x0 < RATE_TOLERANCE:
+            break
+        y0, y1 = y0 * weights[0], y1 * weights[1]
+        x = min(max(x0 - y0 * (x1 - x0) / (y1 - y0), x0 + 0.02 * (x1 - x0)), x1 - 0.02 * (x1 - x0))
+        y = log(min(max(rises(exp(x)), 0.05), 20.0))
+        side = 0 if y <= 0 else 1
+        ends[side] = (x, y)
+        weights[side] = 1.0
+        weights[1 - side] *= 0.5
+        if abs(y) < RATE_TOLERANCE:
+            return exp(x)
+    return exp(ends[0][0])
+
+
+def latency_values(load: Load, metric: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    """Latencies of the sampled requests, or gaps between emissions [s]."""
+    if metric == "itl_s":
+        return token_gaps(load)
+    return np.asarray(getattr(load.latencies, metric))
+
+
+def token_gaps(load: Load) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    """Gaps between emissions: plain steps, and a share of steps with prompts, as sequences meet them."""
+    state = load.state
+    weight = state.running * np.arange(state.running.size) / state.step_s
+    if weight.sum() <= 0:
+        return np.zeros(1)
+    plain_s = float(weight @ state.step_s / weight.sum())
+    with_prompt = 1.0 - float(np.exp(-state.prompts_per_step))
+    count = 1000
+    longer = min(ceil(with_prompt * count), count)
+    sizes = state.work.sample_s[(np.arange(longer) * state.work.sample_s.size) // max(longer, 1)]
+    return np.concatenate((np.full(count - longer, plain_s), plain_s + sizes))
+
+
+def pressure(load: Load, slo: Slo | None) -> float:
+    """Largest of latency ÷ limit over the stated percentiles; 0 without any."""
+    return max(
+        (
+            float(np.nanquantile(latency_values(load, metric), int(percentile[1:]) / 100)) / limit
+            for metric, of in limits(slo).items()
+            for percentile, limit in of.items()
+        ),
+        default=0.0,
+    )

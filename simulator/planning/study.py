@@ -1,0 +1,238 @@
+"""A study of one scenario: the offered load, the capacity and the fleet of every deployment, and their comparison.
+
+One task per deployment and replication, each with its own runs and none of another's results, so that the answer is
+the same whatever executor they run on.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, as_completed
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from simulator.catalog.load import load_gpu
+from simulator.cluster.records import ClusterRecords
+from simulator.outcome.aggregate import aggregate_rows
+from simulator.outcome.cost import resolve_price
+from simulator.outcome.report import Planned, Report, Row, RowContext, empty_row, replication_row
+from simulator.outcome.slo import OPEN_LOOP, Verdict, limits, verdict
+from simulator.physics.ledger import memory_ledger
+from simulator.planning.capacity import Capacity, LoadAxis, Trial, load_axis, plateau, search
+from simulator.planning.comparison import compare
+from simulator.planning.fleet import fewest, guessed_replicas
+from simulator.planning.provenance import provenance
+from simulator.run import simulate_once, step_model_of
+from simulator.spec.scenario import Scenario
+
+Simulate = Callable[..., ClusterRecords]
+"""simulate_once, or what stands in for it in tests."""
+
+Guess = Callable[[Scenario, str], float | None]
+"""Estimated capacity of a deployment [requests/s]; None: no idea."""
+
+Progress = Callable[[int, int], None]
+"""Called with the tasks done and the tasks there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyResult:
+    """A report and what follows from comparing its deployments."""
+
+    report: Report
+    comparison: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One replication of one deployment; picklable."""
+
+    scenario: Scenario
+    deployment: str
+    replication: int
+    guess: float | None
+    point: str
+    simulate: Simulate
+
+
+def study(
+    scenario: Scenario,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    *,
+    guess: Guess | None = None,
+    point: str = "base",
+    simulate: Simulate = simulate_once,
+) -> StudyResult:
+    """Study a scenario.
+
+    executor: where the tasks run; None: here, one after the other.
+    guess: an estimate of the capacity, from which the searches start; the better, the fewer runs.
+    point: name of the sweep point that the scenario is.
+    """
+    unfit = {name: reason for name in scenario.deployments if (reason := why_unfit(scenario, name))}
+    tasks = [
+        Task(scenario, name, replication, guess(scenario, name) if guess else None, point, simulate)
+        for name in scenario.deployments
+        if name not in unfit
+        for replication in range(scenario.replications)
+    ]
+    replications = _run_all(tasks, executor, progress or (lambda done, total: None))
+    rows = tuple(_rows(scenario, replications, unfit, point))
+    report = Report(scenario.name, rows, tuple(replications), provenance(scenario))
+    return StudyResult(report, compare(rows, replications))
+
+
+def _rows(scenario: Scenario, replications: Sequence[Row], unfit: dict[str, str], point: str) -> Iterator[Row]:
+    for name in scenario.deployments:
+        if name in unfit:
+            yield empty_row(row_context(scenario, name, point), "all", unfit[name])
+        else:
+            yield aggregate_rows([row for row in replications if row["deployment"] == name])
+
+
+def _run_all(tasks: Sequence[Task], executor: Executor | None, progress: Progress) -> list[Row]:
+    """Rows in the order of the tasks, wherever and in whatever order they ran."""
+    progress(0, len(tasks))
+    if executor is None:
+        rows = []
+        for task in tasks:
+            rows.append(study_replication(task))
+            progress(len(rows), len(tasks))
+        return rows
+    futures: list[Future[Row]] = [executor.submit(study_replication, task) for task in tasks]
+    for done, future in enumerate(as_completed(futures), start=1):
+        future.result()
+        progress(done, len(tasks))
+    return [future.result() for future in futures]
+
+
+def why_unfit(scenario: Scenario, deployment: str) -> str:
+    """Why a deployment does not fit into its GPUs; empty when it does."""
+    ledger = memory_ledger(deployment, scenario.deployments[deployment])
+    return "; ".join(f"{row.role}: {row.reason}" for row in ledger if not row.fits)
+
+
+def row_context(scenario: Scenario, deployment: str, point: str) -> RowContext:
+    """What a row says of its deployment."""
+    spec = scenario.deployments[deployment]
+    return RowContext(
+        deployment=deployment,
+        gpu=spec.gpu,
+        replicas=spec.replicas,
+        gpus_per_replica=spec.target.num_gpus,
+        board_watts=load_gpu(spec.gpu).power.watts,
+        usd_per_gpu_hour=resolve_price(spec).usd_per_gpu_hour,
+        arrivals_kind=scenario.workload.arrivals.kind,
+        slo=scenario.slo,
+        point=point,
+    )
+
+
+class _Runs:
+    """Simulated runs of one replication of one deployment, and how many there were."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.count = 0
+        self.axis: LoadAxis = load_axis(task.scenario.workload, task.scenario.seed, task.replication)
+
+    def records(self, load: float | None = None, replicas: int | None = None) -> ClusterRecords:
+        """Simulate a load instead of the offered one, or with another number of replicas."""
+        self.count += 1
+        task = self.task
+        changed = {} if load is None else self.axis.override(load)
+        return task.simulate(task.scenario, task.deployment, task.replication, replicas=replicas, **changed)
+
+    def judge(self, records: ClusterRecords) -> Verdict:
+        """Whether a run holds."""
+        scenario = self.task.scenario
+        return verdict(records, scenario.slo, open_loop=scenario.workload.arrivals.kind in OPEN_LOOP)
+
+    def at_load(self, load: float) -> Verdict:
+        """Whether a load holds."""
+        return self.judge(self.records(load=load))
+
+    def with_replicas(self, replicas: int) -> bool:
+        """Whether the offered load holds with so many replicas."""
+        return self.judge(self.records(replicas=replicas)).holds
+
+
+def study_replication(task: Task) -> Row:
+    """All figures of one replication of one deployment: the offered load, the capacity, the fleet."""
+    runs = _Runs(task)
+    records = runs.records()
+    offered = runs.judge(records)
+    capacity = find_capacity(runs, offered)
+    replicas, note = find_fleet(runs, offered, capacity)
+    planned = Planned(capacity.req_per_s, capacity.note, replicas, note, runs.count)
+    spec = task.scenario.deployments[task.deployment]
+    rate = runs.axis.offered if runs.axis.kind == "rate" else offered.req_per_s or None
+    return replication_row(
+        records,
+        row_context(task.scenario, task.deployment, task.point),
+        task.replication,
+        model=step_model_of(spec),
+        offered_req_per_s=None if runs.axis.kind == "batch" else rate,
+        planned=planned,
+    )
+
+
+def find_capacity(runs: _Runs, offered: Verdict) -> Capacity:
+    """Highest load that holds; a batch that is queued at once has only one: requests ÷ makespan."""
+    axis, slo = runs.axis, runs.task.scenario.slo
+    if axis.offered is None:
+        return Capacity(offered.req_per_s, offered.req_per_s, 0)
+    known = Trial(axis.offered, offered)
+    if axis.kind == "clients" and not limits(slo):
+        return plateau(runs.at_load, known)
+    guess = runs.task.guess if axis.kind == "rate" else None
+    return search(runs.at_load, guess or known.next_load(), [known], whole=axis.kind == "clients")
+
+
+def find_fleet(runs: _Runs, offered: Verdict, capacity: Capacity) -> tuple[int | None, str]:
+    """Fewest replicas that hold the offered load, or None and why."""
+    task, axis = runs.task, runs.axis
+    replicas = task.scenario.deployments[task.deployment].replicas
+    if axis.kind != "rate" and not limits(task.scenario.slo):
+        return None, "no SLO: any number of replicas holds a load that waits for it"
+    if axis.offered is None:
+        start = replicas
+    elif capacity.load <= 0:
+        return None, f"no number of replicas holds: {capacity.note}"
+    else:
+        start = guessed_replicas(axis.offered, capacity.load, replicas)
+    found = fewest(runs.with_replicas, start, {replicas: offered.holds})
+    return found, "" if found else f"even many times {start} replicas do not hold: {offered.worst} is over its limit"
+
+
+def to_json_ready(result: StudyResult) -> dict[str, Any]:
+    """The study as plain JSON values: no numpy types, no tuples, None for what is not a finite number."""
+    report = result.report
+    found = {
+        "scenario": report.scenario,
+        "provenance": report.provenance,
+        "rows": report.rows,
+        "replications": report.replications,
+        "comparison": result.comparison,
+    }
+    ready: dict[str, Any] = plain(found)
+    return ready
+
+
+def plain(value: Any) -> Any:
+    """A value made of plain JSON types.
+
+    >>> plain({"a": (np.float64(1.5), float("nan"), np.True_)})
+    {'a': [1.5, None, True]}
+    """
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): plain(nested) for key, nested in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(nested) for nested in value]
+    return value

@@ -1,0 +1,85 @@
+import re
+
+import pytest
+
+from simulator.physics.checks import check_deployment
+from simulator.spec.deployment import Deployment
+
+ACCEPTANCE = {"all": {"survival": [0.8, 0.6]}}
+
+
+def deployment(model="llama-3.3-70b", weights="fp8", gpu="h200-sxm", policy="vllm", draft=None, engine=None, **target):
+    speculation = {"kind": "none"}
+    if draft is not None:
+        drafts = {"small": {**draft, "acceptance": ACCEPTANCE}}
+        speculation = {"kind": "drafts", "drafts": drafts, "propose": {"draft_tokens": 2}}
+    return Deployment.model_validate(
+        {
+            "gpu": gpu,
+            "replicas": 1,
+            "price": 2.0,
+            "target": {"model": model, "weights": weights, **target},
+            "engine": {"policy": policy, **(engine or {})},
+            "speculation": speculation,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        (
+            {"tensor_parallel": 3},
+            "it.target.tensor_parallel: 3 does not divide the 64 attention heads .* try 1, 2, 4, 8",
+        ),
+        (
+            {"model": "glm-4.5", "tensor_parallel": 3},
+            "3 neither divides nor is a multiple of the 8 KV heads of glm-4.5",
+        ),
+        ({"tensor_parallel": 2, "expert_parallel": 2}, "it.target.expert_parallel: llama-3.3-70b is dense"),
+        ({"model": "mixtral-8x7b", "tensor_parallel": 16, "expert_parallel": 16}, "16 groups for the 8 experts"),
+        ({"weights": "int8", "gpu": "b300-sxm"}, "it.target.weights: .*int8"),
+        ({"engine": {"max_model_len": 200_000}}, "it.engine.max_model_len: 200,000 is above the 131,072 positions"),
+        (
+            {"tensor_parallel": 4, "draft": {"model": "qwen2.5-0.5b", "tensor_parallel": 4}},
+            "small.tensor_parallel: 4 does not",
+        ),
+        ({"gpu": "b300-sxm", "draft": {"model": "llama-3.2-1b", "weights": "int8"}}, "drafts.small.weights: .*int8"),
+    ],
+)
+def test_what_is_impossible_is_named_with_its_place(choices, message):
+    problems = check_deployment("it", deployment(**choices))
+
+    assert len(problems) == 1
+    assert re.search(message, problems[0])
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"tensor_parallel": 8, "draft": {"model": "llama-3.2-1b"}},
+        {"model": "deepseek-v3", "data_parallel": 8, "expert_parallel": 8},
+    ],
+)
+def test_a_possible_deployment_has_no_problems(choices):
+    assert check_deployment("it", deployment(**choices)) == []
+
+
+def test_an_abstract_draft_cannot_be_impossible():
+    costs = {"flops_ratio": 0.1, "latency_ratio": 0.12, "weights_gb": 2, "kv_bytes_per_token": 32_768}
+
+    assert check_deployment("it", deployment(draft={"abstract": costs})) == []
+
+
+def test_a_changed_copy_is_checked_again():
+    chosen = deployment(model="deepseek-v3", tensor_parallel=4, expert_parallel=4, draft={"model": "llama-3.2-1b"})
+    target = chosen.target.model_copy(update={"tensor_parallel": 2})
+    draft = chosen.speculation.draft.model_copy(update={"tensor_parallel": 4})
+    speculation = chosen.speculation.model_copy(update={"drafts": {"small": draft}})
+
+    problems = check_deployment("it", chosen.model_copy(update={"target": target, "speculation": speculation}))
+
+    assert [p.split(":")[0] for p in problems] == [
+        "it.target.expert_parallel",
+        "it.speculation.drafts.small.tensor_parallel",
+    ]

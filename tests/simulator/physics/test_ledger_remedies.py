@@ -1,0 +1,101 @@
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from simulator.catalog.load import names
+from simulator.physics.ledger import fits, memory_ledger
+from simulator.physics.remedies import ways_to_fit
+from simulator.spec.deployment import Deployment
+
+ACCEPTANCE = {"all": {"survival": [0.8, 0.6]}}
+
+gpus = st.sampled_from(["h100-sxm", "h200-sxm", "b200-sxm"])
+models = st.sampled_from(names("models"))
+splits = st.sampled_from([1, 2, 4, 8])
+weights = st.sampled_from(["bf16", "fp8", "nvfp4"])
+
+
+def deployment(model="llama-3.3-70b", weights="fp8", gpu="h200-sxm", policy="vllm", draft=None, engine=None, **target):
+    speculation = {"kind": "none"}
+    if draft is not None:
+        drafts = {"small": {**draft, "acceptance": ACCEPTANCE}}
+        speculation = {"kind": "drafts", "drafts": drafts, "propose": {"draft_tokens": 2}}
+    return Deployment.model_validate(
+        {
+            "gpu": gpu,
+            "replicas": 1,
+            "price": 2.0,
+            "target": {"model": model, "weights": weights, **target},
+            "engine": {"policy": policy, **(engine or {})},
+            "speculation": speculation,
+        }
+    )
+
+
+def ledger(**choices):
+    return memory_ledger("it", deployment(**choices))[0]
+
+
+@given(models, weights, gpus, splits, st.integers(1000, 40_000))
+def test_what_does_not_fit_lacks_bytes_and_the_ways_out_are_true(model, dtype, gpu, split, length):
+    chosen = deployment(model=model, weights=dtype, gpu=gpu, tensor_parallel=split, engine={"max_model_len": length})
+    row = memory_ledger("it", chosen)[0]
+    assume(not row.fits)
+
+    assert row.shortfall_bytes > 0
+    for way in row.reason.split("what would fit: ")[1].split("; "):
+        assert way.startswith("no single change") or fits(changed(chosen, way))
+
+
+def changed(chosen, way):
+    path, value = way.rsplit(" ", 1)
+    data = chosen.model_dump()
+    *parents, leaf = path.split(".")
+    node = data
+    for key in parents:
+        node = node[key]
+    node[leaf] = int(value) if value.isdigit() else value
+    return Deployment.model_validate(data)
+
+
+def test_the_ways_out_are_listed_in_order():
+    row = ledger(model="qwen3-32b", weights="bf16", gpu="h100-sxm", engine={"max_model_len": 32_000})
+
+    ways = row.reason.split("what would fit: ")[1]
+
+    shorter = f"engine.max_model_len {row.kv_tokens}"
+    assert ways == f"target.tensor_parallel 2; target.kv fp8; {shorter}; target.weights fp8; gpu h200-sxm"
+
+
+def test_a_smaller_draft_or_none_is_a_way_out():
+    twin = {"model": "llama-3.1-8b"}
+
+    row = ledger(model="llama-3.1-8b", weights="bf16", draft=twin, engine={"hbm_budget_gb": 70})
+
+    assert "speculation.drafts.small.kv fp8" in row.reason
+    assert "; no draft" in row.reason
+
+
+def test_nothing_helps_a_budget_that_is_too_small():
+    row = ledger(engine={"hbm_budget_gb": 1})
+
+    assert row.reason.endswith("what would fit: no single change of split, KV, length, weights or draft")
+
+
+@pytest.mark.parametrize(("key", "value"), [("kv", "fp8"), ("weights", "fp8"), ("tensor_parallel", 4)])
+def test_a_draft_is_made_smaller_in_one_way_at_a_time(key, value):
+    chosen = deployment(tensor_parallel=4, draft={"model": "llama-3.2-1b"})
+
+    ways = ways_to_fit(
+        chosen, 0, lambda d: d.speculation.kind == "drafts" and getattr(d.speculation.draft, key) == value
+    )
+
+    assert ways == (f"speculation.drafts.small.{key} {value}",)
+
+
+def test_a_change_that_no_hardware_can_make_is_not_offered():
+    chosen = deployment(model="qwen2.5-0.5b", weights="bf16")
+
+    ways = ways_to_fit(chosen, 0, lambda d: d.target.tensor_parallel > 2)
+
+    assert ways == ()
