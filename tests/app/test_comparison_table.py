@@ -88,11 +88,11 @@ def test_figures_that_no_deployment_has_are_left_out():
 
 
 def test_long_names_are_folded_never_cut():
-    names = [f"{letter}{'-very-long-name' * 5}" for letter in "abcd"]
+    names = [f"{letter}-{'Z' * 60}" for letter in "abcd"]
     text = table(*(toys.row(name) for name in names), width=100)
 
     assert max(len(line) for line in text.splitlines()) <= 100
-    assert text.replace("\n", "").replace(" ", "").count("very") == 20
+    assert text.count("Z") == 4 * 60
 
 
 def test_notes_of_searches_are_told_once():

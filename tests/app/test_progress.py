@@ -1,0 +1,92 @@
+import io
+import os
+
+import pytest
+
+from app import progress
+from app.console import json_text, out_console
+from app.workers import workers
+
+
+class Terminal(io.StringIO):
+    """A stderr that a person looks at."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    return stream
+
+
+def count(bar):
+    with bar:
+        bar.describe("chat")
+        for done in range(4):
+            bar.update(done, 3)
+
+
+def test_what_takes_long_shows_how_much_is_done(terminal, monkeypatch):
+    monkeypatch.setattr(progress, "SHOWN_AFTER_S", 0.0)
+
+    count(progress.ProgressBar())
+
+    assert "chat" in terminal.getvalue()
+    assert "3/3" in terminal.getvalue()
+
+
+def test_what_is_quick_shows_nothing(terminal):
+    count(progress.ProgressBar())
+
+    assert terminal.getvalue() == ""
+
+
+def test_quiet_shows_nothing(terminal, monkeypatch):
+    monkeypatch.setattr(progress, "SHOWN_AFTER_S", 0.0)
+
+    count(progress.ProgressBar(quiet=True))
+
+    assert terminal.getvalue() == ""
+
+
+def test_off_a_terminal_nothing_is_shown(monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(progress, "SHOWN_AFTER_S", 0.0)
+
+    count(progress.ProgressBar())
+
+    assert stream.getvalue() == ""
+
+
+def test_one_process_needs_no_pool():
+    with workers(1) as executor:
+        assert executor is None
+
+
+def test_work_is_shared_out():
+    with workers(2) as executor:
+        assert executor is not None
+        assert executor.submit(os.getpid).result() != os.getpid()
+
+
+def test_an_error_ends_the_workers():
+    with pytest.raises(ZeroDivisionError), workers(2) as executor:
+        assert executor is not None
+        executor.submit(os.getpid).result()
+        raise ZeroDivisionError
+
+
+def test_a_pipe_gets_the_width_of_a_table(monkeypatch):
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+    assert out_console().width == 120
+
+
+def test_json_has_no_number_that_readers_refuse():
+    assert json_text({"a": [float("inf"), float("nan")]}).split() == ["{", '"a":', "[", "null,", "null", "]", "}"]

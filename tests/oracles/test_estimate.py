@@ -1,0 +1,114 @@
+"""The steady-state estimate against the simulation: two ways to the same figures."""
+
+import numpy as np
+import pytest
+
+from simulator.outcome.report import replication_row
+from simulator.planning.estimate import estimate, guess_capacity
+from simulator.planning.study import row_context, study
+from simulator.run import simulate_once, step_model_of
+from simulator.spec.scenario import Scenario
+
+SURVIVAL = {"code": [0.8, 0.65, 0.53, 0.43], "prose": [0.68, 0.47, 0.33, 0.23], "math": [0.64, 0.42, 0.28, 0.18]}
+DEPLOYMENTS = ("h200-plain", "h200-spec", "b200-plain", "b200-spec")
+
+
+def scenario(rate_per_s=5.5, requests=4000, slo=True, **arrivals) -> Scenario:
+    acceptance = {name: {"survival": values} for name, values in SURVIVAL.items()}
+    draft = {"model": "llama-3.2-1b", "weights": "fp8", "kv": "fp8", "acceptance": acceptance}
+    speculation = {"kind": "drafts", "drafts": {"general": draft}, "propose": {"draft_tokens": 4}}
+
+    def deployment(name):
+        gpu, kind = name.split("-")
+        return {
+            "gpu": f"{gpu}-sxm",
+            "replicas": 2,
+            "price": 4.0,
+            "target": {"model": "llama-3.3-70b", "weights": "fp8", "kv": "fp8", "tensor_parallel": 2},
+            "engine": {"policy": "vllm", "max_model_len": 8192},
+            "speculation": speculation if kind == "spec" else {"kind": "none"},
+        }
+
+    return Scenario.model_validate(
+        {
+            "schema_version": 1,
+            "name": "estimate",
+            "seed": 11,
+            "replications": 3,
+            "workload": {
+                "arrivals": arrivals or {"kind": "poisson", "rate_per_s": rate_per_s},
+                "lengths": {"kind": "empirical", "table": "azure-conv-2023"},
+                "classes": {"code": 0.4, "prose": 0.4, "math": 0.2},
+                "horizon": {"requests": requests, "warmup_requests": requests // 10},
+            },
+            "slo": {"ttft_s": {"p95": 1.0}, "tpot_s": {"p95": 0.04}} if slo else None,
+            "deployments": {name: deployment(name) for name in DEPLOYMENTS},
+        }
+    )
+
+
+def simulated(spec: Scenario, name: str, **overrides):
+    """Mean batch, TPOT and TTFT over replications."""
+    model = step_model_of(spec.deployments[name])
+    rows = [
+        replication_row(simulate_once(spec, name, r, **overrides), row_context(spec, name, "base"), r, model=model)
+        for r in range(spec.replications)
+    ]
+    return {
+        "mean_batch": np.mean([row["mean_batch"] for row in rows]),
+        "tpot": np.mean([row["tpot_s"]["mean"] for row in rows]),
+        "ttft": np.mean([row["ttft_s"]["mean"] for row in rows]),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.8])
+@pytest.mark.parametrize("name", DEPLOYMENTS)
+def test_estimate_and_run_agree_below_capacity(name, share):
+    base = scenario()
+    rate = share * guess_capacity(base, name)
+    at_rate = scenario(rate)
+
+    estimated, found = estimate(at_rate, name), simulated(at_rate, name)
+
+    assert estimated["mean_batch"] == pytest.approx(found["mean_batch"], rel=0.05)
+    assert estimated["tpot_s"]["mean"] == pytest.approx(found["tpot"], rel=0.05)
+    assert estimated["ttft_s"]["mean"] == pytest.approx(found["ttft"], rel=0.15)
+
+
+@pytest.mark.slow
+def test_estimated_and_simulated_capacity_agree():
+    spec = scenario(requests=3000)
+
+    rows = {row["deployment"]: row for row in study(spec, guess=guess_capacity).report.rows}
+
+    for name in DEPLOYMENTS:
+        assert estimate(spec, name)["capacity_req_per_s"] == pytest.approx(rows[name]["capacity_req_per_s"], rel=0.05)
+
+
+def test_the_estimate_rises_with_the_load_and_reports_saturation():
+    rows = [estimate(scenario(rate), "h200-plain") for rate in (2.0, 6.0, 12.0, 40.0)]
+
+    batches = [row["mean_batch"] for row in rows]
+    assert batches == sorted(batches)
+    assert [row["saturated"] for row in rows] == [False, False, False, True]
+    assert [row["holds_slo"] for row in rows] == [True, True, False, False]
+
+
+def test_little_holds_in_a_closed_loop():
+    row = estimate(scenario(kind="closed_loop", concurrency=32), "b200-plain")
+
+    assert row["req_per_s"] * row["e2e_s"]["mean"] == pytest.approx(32, rel=0.02)
+
+
+def test_without_a_slo_capacity_is_the_saturation_rate():
+    with_slo, without = estimate(scenario(), "h200-plain"), estimate(scenario(slo=False), "h200-plain")
+
+    assert without["capacity_req_per_s"] > with_slo["capacity_req_per_s"]
+    assert without["slo_attainment"] is None
+
+
+def test_fewer_replicas_are_enough_where_more_hold_with_room():
+    rows = {name: estimate(scenario(25.0), name) for name in DEPLOYMENTS}
+
+    assert rows["b200-spec"]["replicas_for_offered"] < rows["h200-plain"]["replicas_for_offered"]

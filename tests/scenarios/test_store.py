@@ -1,0 +1,178 @@
+import json
+
+import pyarrow.parquet
+import pytest
+
+from scenarios import store
+from scenarios.load import load_scenario
+from scenarios.store import RunFolder, flat_row, is_whole, point_hash, resolved_document, run_hash, write_run
+from simulator.errors import ScenarioError
+from tests.scenarios.examples import CHAT, load_text
+
+ROWS = [
+    {"deployment": "plain", "replication": "all", "ttft_s": {"p95": 0.5}, "saturated": False, "reason": None},
+    {"deployment": "plain", "replication": 0, "ttft_s": {"p95": None}, "saturated": True, "reason": None},
+]
+SUMMARY = {"scenario": "chat", "rows": ROWS[:1], "replications": ROWS[1:], "comparison": {}}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    found = RunFolder(tmp_path / "runs", "chat", "0123456789abcdef")
+    found.prepare()
+    return found
+
+
+def test_a_folder_is_named_by_scenario_and_hash(folder):
+    assert folder.path.name == "chat-01234567"
+
+
+def test_equal_scenarios_have_equal_hashes():
+    first, second = load_text(CHAT), load_text(CHAT)
+
+    assert run_hash(first) == run_hash(second)
+
+
+@pytest.mark.parametrize(
+    "change", ["seed=8", "replications=3", "deployments.plain.replicas=2", "workload.arrivals.rate_per_s=4.5"]
+)
+def test_whatever_changes_a_result_changes_the_hash(change):
+    assert run_hash(load_text(CHAT)) != run_hash(load_text(CHAT, change))
+
+
+def test_a_description_changes_no_result():
+    assert run_hash(load_text(CHAT)) == run_hash(load_text(CHAT, "description=else"))
+
+
+@pytest.mark.parametrize("part", ["catalog_hash", "code_hash"])
+def test_another_catalog_or_code_is_another_hash(monkeypatch, part):
+    scenario = load_text(CHAT).points[0].scenario
+    before = point_hash(scenario)
+
+    monkeypatch.setattr(store, part, lambda: "other")
+
+    assert point_hash(scenario) != before
+
+
+def test_a_trace_counts_by_its_content(tmp_path):
+    def hash_of(name, text):
+        (tmp_path / name).write_text(text)
+        arrivals = f"workload.arrivals={{kind: trace, file: {tmp_path / name}}}"
+        return point_hash(load_text(CHAT, arrivals).points[0].scenario)
+
+    assert hash_of("a.csv", "1") == hash_of("b.csv", "1")
+    assert hash_of("a.csv", "1") != hash_of("a.csv", "2")
+
+
+def test_a_finished_point_is_found_again(folder):
+    folder.save_point("abc", {"rows": []}, 1.5)
+
+    found = folder.find_point("abc")
+
+    assert found == ({"hash": "abc", "seconds": 1.5, "result": {"rows": []}}, folder.path)
+
+
+def test_a_point_of_a_neighbour_is_found(folder):
+    neighbour = RunFolder(folder.out, "chat", "ffffffffffffffff")
+    neighbour.save_point("abc", {"rows": []}, 1.5)
+
+    found = folder.find_point("abc")
+
+    assert found is not None
+    assert found[1] == neighbour.path
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"hash": "other", "result": {}}', '{"hash": "abc"}'])
+def test_a_broken_point_counts_as_none(folder, text):
+    (folder.path / "points" / "abc.json").write_text(text)
+
+    assert folder.find_point("abc") is None
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_other(folder):
+    folder.write_text("summary.json", "old")
+
+    def half(path):
+        path.write_text("ha")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        folder.write("summary.json", half)
+
+    assert (folder.path / "summary.json").read_text() == "old"
+    assert sorted(file.name for file in folder.path.iterdir()) == ["points", "summary.json"]
+
+
+def test_a_full_disk_is_told_with_the_way_out(folder):
+    def full(path):
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(ScenarioError, match=r"summary\.json: cannot be written: No space left on device.*--out"):
+        folder.write("summary.json", full)
+
+
+def test_a_place_that_is_no_folder_is_refused(tmp_path):
+    (tmp_path / "runs").write_text("")
+
+    with pytest.raises(ScenarioError, match="cannot be written"):
+        RunFolder(tmp_path / "runs", "chat", "0123456789abcdef").prepare()
+
+
+def test_a_run_is_whole_once_manifest_and_points_are_there(folder):
+    loaded = load_text(CHAT)
+    folder.save_point("abc", {}, 0.0)
+    assert not is_whole(folder, ["abc"])
+
+    write_run(folder, loaded, SUMMARY, {"complete": True})
+
+    assert is_whole(folder, ["abc"])
+    assert not is_whole(folder, ["abc", "def"])
+
+
+def test_an_interrupted_run_is_not_whole(folder):
+    write_run(folder, load_text(CHAT), SUMMARY, {"complete": False})
+
+    assert not is_whole(folder, [])
+
+
+def test_a_summary_holds_neither_times_nor_hosts_nor_replications(folder):
+    write_run(folder, load_text(CHAT), SUMMARY, {"complete": True, "host": "here"})
+
+    text = (folder.path / "summary.json").read_text()
+    assert list(json.loads(text)) == ["scenario", "rows", "comparison"]
+    assert "here" not in text
+
+
+def test_the_table_has_a_row_for_all_and_for_each_replication(folder):
+    write_run(folder, load_text(CHAT), SUMMARY, {"complete": True})
+
+    table = pyarrow.parquet.read_table(folder.path / "summary.parquet").to_pydict()
+    assert table["replication"] == ["all", "0"]
+    assert table["ttft_s.p95"] == [0.5, None]
+    assert table["saturated"] == [False, True]
+
+
+def test_the_written_scenario_loads_to_the_same_points(folder):
+    for sets in ((), ("sweep={seed: [1, 2]}",), ("assert=[plain.num_gpus == 1]",)):
+        loaded = load_text(CHAT, *sets)
+
+        write_run(folder, loaded, SUMMARY, {})
+        again = load_scenario(folder.path / "scenario.yaml")
+
+        assert run_hash(again) == run_hash(loaded)
+        assert again.asserts == loaded.asserts
+
+
+def test_a_written_trace_is_found_from_anywhere(tmp_path):
+    (tmp_path / "a.csv").write_text("1")
+    loaded = load_text(CHAT, f"workload.arrivals={{kind: trace, file: {tmp_path / 'a.csv'}}}")
+
+    assert resolved_document(loaded)["workload"]["arrivals"]["file"] == str(tmp_path / "a.csv")
+
+
+def test_a_flat_row_names_nested_fields_by_dots():
+    assert flat_row({"a": {"b": {"c": 1}}, "interval": {"x.y": [1, 2]}}) == {
+        "a.b.c": 1,
+        "interval.x.y.low": 1,
+        "interval.x.y.high": 2,
+    }
