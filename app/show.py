@@ -41,6 +41,7 @@ def _show_point(console: "Console", summary: Mapping[str, Any], limits: "Limits"
     from app.tables.verdict import verdict_block
 
     console.print(comparison_table(summary["rows"], limits, summary["comparison"], title))
+    console.print()
     console.print(verdict_block(summary["comparison"]))
 
 
@@ -60,4 +61,5 @@ def _show_sweep(console: "Console", summary: Mapping[str, Any], limits: "Limits"
             console.print(lines_table(point["rows"], limits, point["comparison"], point_title(point["values"])))
     console.print()
     console.print(sweep_table(points))
+    console.print()
     console.print(verdict_block(summary["comparison"]))

@@ -47,6 +47,7 @@ def run_file(loaded: "LoadedScenario", settings: Settings, executor: Executor | 
     with ProgressBar(quiet=settings.quiet) as bar, _interruptible(run):
         for point in _points(run, settings, executor, bar):
             run.points.append(point)
+    _tell_found(run, settings)
     if not run.points:
         return run, {}
     summary = put_together(loaded.name, run.points, () if run.interrupted else loaded.asserts)
@@ -77,16 +78,22 @@ def _points(run: FileRun, settings: Settings, executor: Executor | None, bar: Pr
         digest, label = point_hash(point.scenario), label_of(point.label)
         stored = None if settings.force else run.folder.find_point(digest)
         if stored is not None:
-            where = f"{label} in {stored[1]}" if point.label else str(stored[1])
-            note(f"found again: {where} (use --force to compute anew)", quiet=settings.quiet)
-            if stored[1] != run.folder.path:
-                run.folder.save_point(digest, stored[0]["result"], stored[0]["seconds"])
-            yield PointResult(label, point.label, digest, stored[0]["result"], stored[0]["seconds"], found=True)
+            kept, where = stored
+            if where != run.folder.path:
+                run.folder.save_point(digest, kept["result"], kept["seconds"])
+            yield PointResult(label, point.label, digest, kept["result"], kept["seconds"], found=True)
             continue
-        bar.describe(f"{run.loaded.name} {f'{number + 1}/{total} ' if total > 1 else ''}".strip())
+        bar.describe(f"{run.loaded.name} {number + 1}/{total}" if total > 1 else run.loaded.name)
         result, seconds = _study(point, label, executor, _in_sweep(bar, number, total))
         run.folder.save_point(digest, result, seconds)
         yield PointResult(label, point.label, digest, result, seconds)
+
+
+def _tell_found(run: FileRun, settings: Settings) -> None:
+    found, total = sum(point.found for point in run.points), len(run.loaded.points)
+    if found:
+        what = f"{found} of {total} points" if total > 1 else str(run.folder.path)
+        note(f"found again: {what} (use --force to compute anew)", quiet=settings.quiet)
 
 
 def _in_sweep(bar: ProgressBar, number: int, total: int) -> Callable[[int, int], None]:
@@ -105,7 +112,8 @@ def _study(
     from simulator.planning.study import study, to_json_ready
 
     start_s = time.perf_counter()
-    result = study(point.scenario, executor, progress, guess=guess_capacity, point=label)
+    alone = len(point.scenario.deployments) * point.scenario.replications == 1
+    result = study(point.scenario, None if alone else executor, progress, guess=guess_capacity, point=label)
     return to_json_ready(result), time.perf_counter() - start_s
 
 

@@ -169,7 +169,7 @@ def write_run(
     Parquet file only.
     """
     short = {key: value for key, value in summary.items() if key != "replications"}
-    folder.write_text("scenario.yaml", yaml.safe_dump(resolved_document(loaded), sort_keys=False, allow_unicode=True))
+    folder.write_text("scenario.yaml", _yaml(resolved_document(loaded)))
     folder.write_text("summary.json", _indented(short))
     folder.write("summary.parquet", _parquet_writer([*summary["rows"], *summary["replications"]]))
     folder.write_text("manifest.json", _indented(manifest))
@@ -187,8 +187,19 @@ def is_whole(folder: RunFolder, hashes: Sequence[str]) -> bool:
     return complete and all((folder.path / "points" / f"{digest}.json").is_file() for digest in hashes)
 
 
+class _NoAnchors(yaml.SafeDumper):
+    """Writes what two deployments share twice: the loader refuses anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _yaml(document: Mapping[str, Any]) -> str:
+    return str(yaml.dump(dict(document), Dumper=_NoAnchors, sort_keys=False, allow_unicode=True))
+
+
 def _indented(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n"
 
 
 def resolved_document(loaded: LoadedScenario) -> dict[str, Any]:

@@ -45,7 +45,9 @@ def catalog(
         print_json(found)
         return
     console = out_console()
-    for block in blocks:
+    for number, block in enumerate(blocks):
+        if number:
+            console.print()
         console.print(block)
 
 

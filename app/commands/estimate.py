@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from app.options import Debug, File, Json, Quiet, Seeds, Sets, with_seeds
+from app.options import Debug, File, Json, Quiet, Sets
 
 if TYPE_CHECKING:
     from scenarios.load import LoadedScenario, Point
@@ -14,7 +14,6 @@ def estimate(
     file: File,
     as_json: Json = False,
     sets: Sets = None,
-    seeds: Seeds = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -30,7 +29,7 @@ def estimate(
     from app.results import exit_code
     from app.show import show
 
-    loaded = load(file, with_seeds(sets, seeds))
+    loaded = load(file, sets or ())
     summary = estimated(loaded)
     if as_json:
         print_json(summary)
@@ -57,5 +56,6 @@ def _point(point: "Point") -> dict[str, Any]:
 
     scenario, label = point.scenario, label_of(point.label)
     rows = [steady_state(scenario, name, label) for name in scenario.deployments]
-    found: dict[str, Any] = plain({"rows": rows, "comparison": compare(rows, ()), "provenance": provenance(scenario)})
+    origin = provenance(scenario) | {"method": "steady state", "replications": None}
+    found: dict[str, Any] = plain({"rows": rows, "comparison": compare(rows, ()), "provenance": origin})
     return found

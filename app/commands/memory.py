@@ -10,16 +10,16 @@ from app.options import Debug, Json, Quiet, Sets
 MaybeFile = Annotated[str | None, typer.Argument(metavar="FILE", help="A scenario file or a built-in scenario.")]
 Gpu = Annotated[str | None, typer.Option("--gpu", help="Without a file: a GPU of the catalog.")]
 Model = Annotated[str | None, typer.Option("--model", help="Without a file: a model of the catalog.")]
-Weights = Annotated[str, typer.Option("--weights", help="Weight format: bf16, fp8, nvfp4, ...")]
-Kv = Annotated[str, typer.Option("--kv", help="KV format: bf16 or fp8.")]
-Tp = Annotated[int, typer.Option("--tp", min=1, help="Tensor parallel: GPUs over which each layer is split.")]
-Dp = Annotated[int, typer.Option("--dp", min=1, help="Data parallel: copies of the attention.")]
-Ep = Annotated[int, typer.Option("--ep", min=1, help="Expert parallel: groups over which experts are spread.")]
+Weights = Annotated[str | None, typer.Option("--weights", help="Weight format, by default bf16; or fp8, nvfp4, ...")]
+Kv = Annotated[str | None, typer.Option("--kv", help="KV format, by default bf16; or fp8.")]
+Tp = Annotated[int | None, typer.Option("--tp", min=1, help="Tensor parallel: GPUs over which each layer is split.")]
+Dp = Annotated[int | None, typer.Option("--dp", min=1, help="Data parallel: copies of the attention.")]
+Ep = Annotated[int | None, typer.Option("--ep", min=1, help="Expert parallel: groups over which experts are spread.")]
 Length = Annotated[int | None, typer.Option("--max-model-len", min=1, help="Longest prompt plus output [tokens].")]
 Batched = Annotated[int | None, typer.Option("--max-num-batched-tokens", min=1, help="Token budget of a step.")]
 Fraction = Annotated[float | None, typer.Option("--memory-fraction", help="Share of the memory the engine may use.")]
 Budget = Annotated[float | None, typer.Option("--hbm-budget-gb", help="Cap on what a GPU may use [10^9 bytes].")]
-Policy = Annotated[str, typer.Option("--policy", help="Engine policy: vllm, trtllm or sglang.")]
+Policy = Annotated[str | None, typer.Option("--policy", help="Engine policy, by default vllm; or trtllm, sglang.")]
 
 
 def memory(
@@ -28,16 +28,16 @@ def memory(
     sets: Sets = None,
     gpu: Gpu = None,
     model: Model = None,
-    weights: Weights = "bf16",
-    kv: Kv = "bf16",
-    tp: Tp = 1,
-    dp: Dp = 1,
-    ep: Ep = 1,
+    weights: Weights = None,
+    kv: Kv = None,
+    tp: Tp = None,
+    dp: Dp = None,
+    ep: Ep = None,
     max_model_len: Length = None,
     max_num_batched_tokens: Batched = None,
     memory_fraction: Fraction = None,
     hbm_budget_gb: Budget = None,
-    policy: Policy = "vllm",
+    policy: Policy = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -54,23 +54,33 @@ def memory(
     from app.ledgers import of_deployment, of_scenario
     from app.loading import load
 
-    if (file is None) == (gpu is None or model is None):
-        raise typer.BadParameter("give a scenario file, or --gpu and --model", param_hint="FILE")
+    split = _stated(tensor_parallel=tp, data_parallel=dp, expert_parallel=ep)
+    target = _stated(model=model, weights=weights, kv=kv) | split
+    engine = _stated(
+        policy=policy,
+        max_model_len=max_model_len,
+        max_num_batched_tokens=max_num_batched_tokens,
+        memory_fraction=memory_fraction,
+        hbm_budget_gb=hbm_budget_gb,
+    )
     if file is not None:
+        if gpu is not None or target or engine:
+            raise typer.BadParameter("a file says all of the deployment: change it by --set", param_hint="FILE")
         rows = of_scenario(load(file, sets or ()))
     else:
-        engine = {
-            "policy": policy,
-            "max_model_len": max_model_len,
-            "max_num_batched_tokens": max_num_batched_tokens,
-            "memory_fraction": memory_fraction,
-            "hbm_budget_gb": hbm_budget_gb,
-        }
-        split = {"tensor_parallel": tp, "data_parallel": dp, "expert_parallel": ep}
-        target = {"model": model, "weights": weights, "kv": kv, **split}
-        rows = of_deployment({"gpu": gpu, "target": target, "engine": engine})
+        if gpu is None or model is None:
+            raise typer.BadParameter("give a scenario file, or --gpu and --model", param_hint="FILE")
+        if sets:
+            raise typer.BadParameter("changes a scenario file: give one", param_hint="--set")
+        described = {"gpu": gpu, "target": {"weights": "bf16"} | target, "engine": {"policy": "vllm"} | engine}
+        rows = of_deployment(described)
     _print(rows, as_json=as_json)
     raise typer.Exit(OK if all(row["fits"] for row in rows) else NOTHING_HOLDS)
+
+
+def _stated(**flags: Any) -> dict[str, Any]:
+    """The flags that were given."""
+    return {name: value for name, value in flags.items() if value is not None}
 
 
 def _print(rows: list[dict[str, Any]], *, as_json: bool) -> None:

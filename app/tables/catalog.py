@@ -23,7 +23,7 @@ Row = Mapping[str, Any]
 
 def kinds_table(found: Mapping[str, Sequence[str]], nouns: Mapping[str, str]) -> Table:
     """What kinds of thing the catalog holds."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for label in ("kind", "holds", "for example"):
         table.add_column(label, overflow="fold")
     for kind, names in found.items():
@@ -35,7 +35,9 @@ def kinds_table(found: Mapping[str, Sequence[str]], nouns: Mapping[str, str]) ->
 def rows_blocks(kind: str, rows: Sequence[Row]) -> Iterator[Table]:
     """A line an entry, and below each source that they name."""
     sources = {key: number for number, key in enumerate(dict.fromkeys(_source(row) for row in rows), start=1)}
-    table = Table(title=Text(kind), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        title=Text(kind), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False
+    )
     names = [name for name in dict.fromkeys(name for row in rows for name in row) if name not in SOURCED + ONLY_IN_JSON]
     for name in names:
         numbers = all(isinstance(row.get(name) or 0, int | float) for row in rows)

@@ -28,9 +28,9 @@ def comparison_table(
     if len(rows) > MOST_COLUMNS:
         return lines_table(rows, limits, comparison, title)
     table = _table(title)
-    table.add_column("", overflow="fold", min_width=20)
+    table.add_column("", no_wrap=True)
     for row in rows:
-        table.add_column(_header(row, comparison), justify="right", overflow="fold", min_width=10)
+        table.add_column(_header(row, comparison), justify="right", overflow="fold")
     for group in groups(limits):
         shown = [figure for figure in group.figures if _says_something(figure, rows)]
         if shown and group.title:
@@ -47,7 +47,7 @@ def lines_table(rows: Sequence[Row], limits: Limits, comparison: Mapping[str, An
     table = _table(title)
     table.padding = (0, 1, 0, 0)
     longest = max((len(str(row.get("deployment", ""))) for row in rows), default=0)
-    table.add_column("deployment", overflow="fold", min_width=min(longest + 2, LONGEST_NAME))
+    table.add_column("deployment", overflow="fold", no_wrap=longest <= LONGEST_NAME)
     figures = [figure for figure in short_figures(limits) if _says_something(figure, rows)]
     for figure in figures:
         last = figure is figures[-1]
@@ -64,6 +64,7 @@ def _table(title: str) -> Table:
         title=Text(title) if title else None,
         title_justify="left",
         box=box.SIMPLE_HEAD,
+        show_edge=False,
         pad_edge=False,
         title_style="bold",
         header_style="bold",

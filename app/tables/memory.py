@@ -25,7 +25,7 @@ PARTS = (
 """Field, name, sign and colour: never told apart by colour alone."""
 UNUSED = "·"
 BAR_WIDTH = 72
-MOST_COLUMNS = 5
+MOST_COLUMNS = 4
 
 
 def memory_blocks(rows: Sequence[Row], width: int) -> Iterator["RenderableType"]:
@@ -82,10 +82,10 @@ def bar(row: Row, width: int) -> Text:
 
 def ledger_table(rows: Sequence[Row]) -> Table:
     """The parts in GB and, as engines print them, in GiB; a column a deployment."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("per GPU", overflow="fold")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    table.add_column("per GPU", no_wrap=True)
     for row in rows:
-        table.add_column(f"{name_of(row)}", justify="right", overflow="fold", min_width=10)
+        table.add_column(f"{name_of(row)}", justify="right", overflow="fold")
     table.add_row("memory shown by CUDA", *(_bytes(row["hbm_bytes"]) for row in rows))
     table.add_row("usable by the engine", *(_bytes(row["usable_bytes"]) for row in rows), end_section=True)
     for field, name, *_ in PARTS:

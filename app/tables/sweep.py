@@ -39,7 +39,12 @@ def point_title(values: Mapping[str, Any]) -> str:
 def sweep_table(points: Sequence[Mapping[str, Any]]) -> Table:
     """A line per point: `values`, `rows` and `comparison` of each."""
     table = Table(
-        title=Text("Over the sweep"), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
+        title=Text("Over the sweep"),
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
     )
     names = short_names(list(points[0]["values"]))
     for path in names:

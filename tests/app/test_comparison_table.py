@@ -27,7 +27,7 @@ def test_many_deployments_are_lines():
     text = table(*(toys.row(f"d{number}") for number in range(7)), leader="d3")
 
     assert [f"d{number}" in text for number in range(7)] == [True] * 7
-    assert line_of(text, "d3").startswith(" d3 ★")
+    assert line_of(text, "d3").startswith("d3 ★")
 
 
 def test_a_latency_over_its_limit_is_marked():

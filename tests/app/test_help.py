@@ -14,7 +14,6 @@ HEAVY = (
     "plotly",
     "torch",
     "numpy",
-    "pydantic",
     "simulator",
     "scenarios",
     "rich.table",

@@ -48,7 +48,7 @@ def test_flags_alone_describe_a_deployment():
 def test_json_has_every_field_of_the_design():
     result = toys.call(*FLAGS, "--json")
 
-    assert ROW_FIELDS <= set(json.loads(result.stdout)["rows"][0])
+    assert set(json.loads(result.stdout)["rows"][0]) >= ROW_FIELDS
     assert result.stderr == ""
 
 
@@ -99,6 +99,17 @@ def test_wrong_flags_are_named(flags, said):
     assert result.stdout == ""
 
 
+def test_a_flag_beside_a_file_is_refused_not_ignored(small):
+    result = toys.call("memory", small, "--tp", "2")
+
+    assert result.exit_code == 2
+    assert "change it by --set" in result.stderr
+
+
+def test_a_set_without_a_file_is_refused_not_ignored():
+    assert toys.call(*FLAGS, "--set", "seed=1").exit_code == 2
+
+
 def test_the_bar_is_as_wide_as_asked_and_shows_every_part():
     text = bar(ledger(draft_weights_bytes=5 * 10**9), 60).plain
 
@@ -113,7 +124,7 @@ def test_the_bar_of_what_is_too_large_goes_beyond_the_memorys_end():
     assert text.rstrip("▒░").endswith("█")
 
 
-def test_many_deployments_are_shown_five_to_a_table():
+def test_many_deployments_are_shown_four_to_a_table():
     rows = [ledger(deployment=f"d{number}") for number in range(7)]
 
     text = toys.rendered(*memory_blocks(rows, 120))

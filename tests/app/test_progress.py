@@ -15,8 +15,8 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
 def terminal(monkeypatch):
+    """Stderr as a terminal, from now on: pytest sets its own between a test's phases."""
     stream = Terminal()
     monkeypatch.setattr("sys.stderr", stream)
     monkeypatch.setenv("TERM", "xterm")
@@ -24,33 +24,37 @@ def terminal(monkeypatch):
 
 
 def count(bar):
+    """Take a bar from nothing done to all done."""
     with bar:
         bar.describe("chat")
         for done in range(4):
             bar.update(done, 3)
 
 
-def test_what_takes_long_shows_how_much_is_done(terminal, monkeypatch):
+def test_what_takes_long_shows_how_much_is_done(monkeypatch):
+    stream = terminal(monkeypatch)
     monkeypatch.setattr(progress, "SHOWN_AFTER_S", 0.0)
 
     count(progress.ProgressBar())
 
-    assert "chat" in terminal.getvalue()
-    assert "3/3" in terminal.getvalue()
+    assert "chat" in stream.getvalue()
+    assert "3/3" in stream.getvalue()
 
 
-def test_what_is_quick_shows_nothing(terminal):
+def test_what_is_quick_shows_nothing(monkeypatch):
+    stream = terminal(monkeypatch)
     count(progress.ProgressBar())
 
-    assert terminal.getvalue() == ""
+    assert stream.getvalue() == ""
 
 
-def test_quiet_shows_nothing(terminal, monkeypatch):
+def test_quiet_shows_nothing(monkeypatch):
+    stream = terminal(monkeypatch)
     monkeypatch.setattr(progress, "SHOWN_AFTER_S", 0.0)
 
     count(progress.ProgressBar(quiet=True))
 
-    assert terminal.getvalue() == ""
+    assert stream.getvalue() == ""
 
 
 def test_off_a_terminal_nothing_is_shown(monkeypatch):
@@ -75,10 +79,14 @@ def test_work_is_shared_out():
 
 
 def test_an_error_ends_the_workers():
-    with pytest.raises(ZeroDivisionError), workers(2) as executor:
-        assert executor is not None
-        executor.submit(os.getpid).result()
-        raise ZeroDivisionError
+    def fail():
+        with workers(2) as executor:
+            assert executor is not None
+            executor.submit(os.getpid).result()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
 
 
 def test_a_pipe_gets_the_width_of_a_table(monkeypatch):

@@ -152,15 +152,23 @@ def test_the_table_has_a_row_for_all_and_for_each_replication(folder):
     assert table["saturated"] == [False, True]
 
 
-def test_the_written_scenario_loads_to_the_same_points(folder):
-    for sets in ((), ("sweep={seed: [1, 2]}",), ("assert=[plain.num_gpus == 1]",)):
-        loaded = load_text(CHAT, *sets)
+@pytest.mark.parametrize(
+    "sets",
+    [
+        (),
+        ("sweep={seed: [1, 2]}",),
+        ("assert=[plain.num_gpus == 1]",),
+        ("deployments.plain.price={usd_per_gpu_hour: 3.5, source: a list, as_of: 2026-09-01}",),
+    ],
+)
+def test_the_written_scenario_loads_to_the_same_points(folder, sets):
+    loaded = load_text(CHAT, *sets)
 
-        write_run(folder, loaded, SUMMARY, {})
-        again = load_scenario(folder.path / "scenario.yaml")
+    write_run(folder, loaded, SUMMARY, {})
+    again = load_scenario(folder.path / "scenario.yaml")
 
-        assert run_hash(again) == run_hash(loaded)
-        assert again.asserts == loaded.asserts
+    assert run_hash(again) == run_hash(loaded)
+    assert again.asserts == loaded.asserts
 
 
 def test_a_written_trace_is_found_from_anywhere(tmp_path):
