@@ -153,7 +153,7 @@ def tokens_per_step(row: Row) -> Cell:
 def kv_use(row: Row) -> Cell:
     """Mean and largest share of the KV cache in use."""
     mean, peak = row.get("kv_utilisation_mean"), row.get("kv_utilisation_max")
-    return Cell(ABSENT if mean is None and peak is None else f"{percent(mean)} / {percent(peak)}")
+    return Cell(percent(mean) if peak is None else f"{percent(mean)} / {percent(peak)}")
 
 
 def fleet(row: Row) -> Cell:
