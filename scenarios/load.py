@@ -105,8 +105,23 @@ def _check_point(
         problems += found
         return None
     checked.update((says[name], deployment) for name, deployment in scenario.deployments.items())
+    found += _wrong_trace(scenario, seen) if not found else ()
     problems += found
     return None if found else scenario
+
+
+def _wrong_trace(scenario: Scenario, seen: Node) -> Iterator[Problem]:
+    """What is wrong inside the trace, before anything is simulated with it."""
+    arrivals = scenario.workload.arrivals
+    if arrivals.kind != "trace":
+        return
+    from simulator.cluster.traffic import trace_of
+
+    try:
+        trace_of(scenario.workload, arrivals)
+    except ScenarioError as error:
+        node = place_of(seen, _TRACE)
+        yield Problem(node.file, node.line, dotted(_TRACE), str(error))
 
 
 def _named(deployments: Any) -> Iterable[tuple[Any, Any]]:

@@ -23,9 +23,6 @@ KEYS: dict[str, str] = {
 """Unknown key → what to say instead of only `unknown key`."""
 
 VALUES: dict[str, str] = {
-    "gamma": "gamma arrivals are not modelled yet",
-    "bursty": "bursty arrivals are not modelled yet",
-    "diurnal": "diurnal arrivals are not modelled yet",
     "heads": f"speculation by heads (EAGLE, MTP) {NOT_YET}",
     "eagle": f"speculation by heads (EAGLE, MTP) {NOT_YET}",
     "mtp": f"speculation by heads (EAGLE, MTP) {NOT_YET}",

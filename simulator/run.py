@@ -1,11 +1,14 @@
 """One load on one deployment: the one entry to a simulation."""
 
 from functools import lru_cache
+from math import ceil
 
 from simulator.cluster.cluster import ClusterPlan, Load, simulate_cluster
 from simulator.cluster.plan import limits_of, planner_of
 from simulator.cluster.records import ClusterRecords
-from simulator.cluster.traffic import request_chunks
+from simulator.cluster.sessions import with_prefixes
+from simulator.cluster.streams import acceptance_key
+from simulator.cluster.traffic import offered_rate, request_chunks
 from simulator.physics.step_model import CatalogStepModel, build_step_model
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
@@ -43,26 +46,38 @@ def simulate_once(
     """
     spec = scenario.deployments[deployment]
     workload = scenario.workload
-    limits = limits_of(deployment, spec, step_by_step=step_by_step)
+    limits = limits_of(deployment, spec, workload, step_by_step=step_by_step)
     plan = ClusterPlan(
         num_replicas=replicas or spec.replicas,
         router=spec.router.kind,
         limits=limits,
         times=step_model_of(spec),
         planner=planner_of(spec, limits, list(workload.classes), scenario.seed, replication),
+        router_seed=int(acceptance_key(scenario.seed, replication)) ^ 1,
     )
     return simulate_cluster(plan, _load(workload, scenario.seed, replication, rate_per_s, concurrency))
 
 
 def _load(workload: Workload, seed: int, replication: int, rate_per_s: float | None, concurrency: int | None) -> Load:
     arrivals, horizon = workload.arrivals, workload.horizon
-    chunks = request_chunks(workload, seed, replication, rate_per_s)
+    plain = request_chunks(workload, seed, replication, rate_per_s)
+    chunks = with_prefixes(plain, workload.prefix, acceptance_key(seed, replication))
+    longer = _longer(workload, rate_per_s)
     in_flight = (concurrency or arrivals.concurrency) if arrivals.kind == "closed_loop" else None
     return Load(
         chunks=chunks,
-        requests=horizon.requests,
-        warmup_requests=horizon.warmup_requests,
+        requests=ceil(horizon.requests * longer),
+        warmup_requests=int(horizon.warmup_requests * longer),
         concurrency=in_flight,
         queued_at_once=arrivals.kind == "queued_at_once",
         endless=arrivals.kind not in ("trace", "queued_at_once"),
+        max_output_tokens=workload.max_output_tokens,
     )
+
+
+def _longer(workload: Workload, rate_per_s: float | None) -> float:
+    """Factor on the horizon: where bursts or hours have lengths of their own, every rate is run over the same time."""
+    stated = offered_rate(workload)
+    if rate_per_s is None or stated is None or workload.arrivals.kind not in ("bursty", "diurnal"):
+        return 1.0
+    return rate_per_s / stated

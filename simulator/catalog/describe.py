@@ -11,6 +11,7 @@ from simulator.catalog.load import (
     load_links,
     load_model,
     load_price_list,
+    load_profile,
     load_quantisation,
     names,
 )
@@ -133,6 +134,24 @@ def _lengths(name: str) -> list[Row]:
     return [_sourced(row, table.sources, table.source)]
 
 
+def _profile(name: str) -> list[Row]:
+    """A measured profile: error of its tables, and on rows that no constant was fitted on."""
+    gpu, _, engine = name.rpartition("-")
+    profile = load_profile(gpu, engine)
+    assert profile is not None
+    row: Row = {
+        "name": name,
+        "gpu": profile.gpu,
+        "engine": profile.engine,
+        "measurements": sum(profile.samples.values()),
+        **{f"{part}_error": error.median_ape for part, error in profile.fit_error.items()},
+    }
+    for metric in ("tpot", "ttft"):
+        errors = [error.median_ape for group in profile.held_out if (error := getattr(group, metric)) is not None]
+        row[f"held_out_{metric}"] = round(sum(errors) / len(errors), 4) if errors else ""
+    return [_sourced(row, profile.sources, "kernels")]
+
+
 ROWS: dict[str, Callable[[str], list[Row]]] = {
     "gpus": _gpu,
     "links": _links,
@@ -142,5 +161,6 @@ ROWS: dict[str, Callable[[str], list[Row]]] = {
     "prices": _prices,
     "acceptance": _acceptance,
     "lengths": _lengths,
+    "profiles": _profile,
 }
 """Folder → rows of one of its files."""

@@ -1,6 +1,7 @@
-"""The loader of the catalog: one YAML file per thing, checked once, kept in memory."""
+"""The loader of the catalog: one YAML file per thing (measured profiles: JSON), checked once, kept in memory."""
 
 import difflib
+import json
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
@@ -15,6 +16,7 @@ from simulator.spec.base import Spec
 from simulator.spec.hardware import Gpu, Links
 from simulator.spec.model import Model
 from simulator.spec.policy import AcceptancePreset, EnginePolicy, LengthTable, PriceList, Quantisation
+from simulator.spec.profile import Profile
 
 NOUNS = {
     "gpus": "GPU",
@@ -25,6 +27,7 @@ NOUNS = {
     "prices": "price list",
     "acceptance": "acceptance preset",
     "lengths": "length table",
+    "profiles": "measured profile",
 }
 """Folder of the catalog → what one of its files is."""
 
@@ -80,6 +83,18 @@ def load_lengths(name: str) -> LengthTable:
     return _load("lengths", name, LengthTable)
 
 
+@cache
+def load_profile(gpu: str, engine: str) -> Profile | None:
+    """The measured profile of a GPU and an engine policy; None where there is none."""
+    name = f"{gpu}-{engine}"
+    if name not in _names("profiles"):
+        return None
+    try:
+        return Profile.model_validate_json(_file("profiles", name).read_bytes())
+    except ValidationError as error:
+        raise CatalogError(f"catalog file profiles/{name}.json is broken: {error}") from error
+
+
 def names(kind: str) -> list[str]:
     """Names that a folder of the catalog holds, sorted.
 
@@ -91,7 +106,8 @@ def names(kind: str) -> list[str]:
 
 def raw(kind: str, name: str) -> dict[str, Any]:
     """A file of the catalog as it stands, unchecked."""
-    return dict(yaml.load(_file(kind, name).read_bytes(), Loader=_Loader))
+    text = _file(kind, name).read_bytes()
+    return dict(json.loads(text) if kind == "profiles" else yaml.load(text, Loader=_Loader))
 
 
 def _folder(kind: str) -> Traversable:
@@ -102,18 +118,22 @@ def _folder(kind: str) -> Traversable:
 
 @cache
 def _names(kind: str) -> tuple[str, ...]:
-    return tuple(sorted(_stems(_folder(kind))))
+    return tuple(sorted(_stems(_folder(kind), _suffix(kind))))
 
 
-def _stems(folder: Traversable) -> Iterator[str]:
-    return (f.name.removesuffix(".yaml") for f in folder.iterdir() if f.name.endswith(".yaml"))
+def _suffix(kind: str) -> str:
+    return ".json" if kind == "profiles" else ".yaml"
+
+
+def _stems(folder: Traversable, suffix: str) -> Iterator[str]:
+    return (f.name.removesuffix(suffix) for f in folder.iterdir() if f.name.endswith(suffix))
 
 
 def _file(kind: str, name: str) -> Traversable:
     known = _names(kind)
     if name not in known:
         raise CatalogError(f"no {NOUNS[kind]} {name!r} in the catalog; {_ways(name, known)}")
-    return _folder(kind) / f"{name}.yaml"
+    return _folder(kind) / f"{name}{_suffix(kind)}"
 
 
 def _ways(name: str, known: tuple[str, ...]) -> str:

@@ -8,6 +8,8 @@ order of the request numbers that ended.
 from array import array
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from functools import partial
+from random import Random
 
 import numpy as np
 import simpy
@@ -18,8 +20,12 @@ from simulator.cluster.paths import PathPlanner
 from simulator.cluster.records import ClusterRecords, StepColumns
 from simulator.cluster.replica import LOG_COLUMNS, Replica
 from simulator.cluster.requests import RequestBook
-from simulator.cluster.routing import ROUTERS
+from simulator.cluster.routing import ROUTERS, Ask
 from simulator.cluster.traffic import RequestChunk
+from simulator.cluster.waiting import PromptView
+
+MOST_ARRIVALS = 4
+"""Arrivals ÷ requests of the run at which arrivals stop: a queue that grows for ever, or starves a request, ends."""
 
 LATE = 2
 """Priority of events that come after everything else at their time."""
@@ -34,6 +40,8 @@ class ClusterPlan:
     limits: Limits
     times: StepTimes
     planner: PathPlanner
+    router_seed: int = 0
+    """Of the routers that pick at random."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +56,9 @@ class Load:
     """Clients of a closed loop."""
     queued_at_once: bool = False
     endless: bool = True
-    """Whether arrivals go on until the last measured request ends."""
+    """Whether arrivals go on until the last measured request ends, up to MOST_ARRIVALS times the requests."""
+    max_output_tokens: int | None = None
+    """Longest output that requests ask for."""
 
 
 class _Moment(simpy.Event):
@@ -67,93 +77,106 @@ class Cluster:
     def __init__(self, plan: ClusterPlan, load: Load) -> None:
         self.env = simpy.Environment()
         self.load = load
-        limit = None if load.endless else load.requests
-        self.book = RequestBook(load.chunks, plan.planner, plan.limits.max_model_len, plan.limits.longest_prompt, limit)
-        self.replicas = [Replica(self.env, self.book, plan.times, plan.limits, self) for _ in range(plan.num_replicas)]
+        limits = plan.limits
+        self.book = RequestBook(
+            load.chunks, plan.planner, limits.max_model_len, limits.longest_prompt,
+            None if load.endless else load.requests, load.max_output_tokens,
+        )  # fmt: skip
+        self.replicas = [Replica(self.env, self.book, plan.times, limits, self) for _ in range(plan.num_replicas)]
         for replica in self.replicas:
             replica.process = self.env.process(replica.run())
+        self.came = array("q")
+        """Requests in the order in which they came."""
+        self._rank: dict[int, int] = {}
         self._route = ROUTERS[plan.router]
-        self._routed = 0
-        self.arrived = 0
+        self._rng = Random(plan.router_seed)
+        self._fresh = 0
         self._left = load.requests - load.warmup_requests
         self._done = self.env.event()
-        self._released: list[int] = []
+        self._released = 0
 
     def run(self) -> None:
         """Simulate until the last measured request has ended."""
         if self.load.concurrency is not None or self.load.queued_at_once:
-            self._release_first()
+            for _ in range(self.load.concurrency or self.load.requests):
+                self._send_fresh(0.0)
         else:
             self.env.process(self._arrive())
         if self._left > 0:
             self.env.run(until=self._done)
 
     def finished(self, requests: list[int], time_s: float) -> None:
-        """Count measured requests; in a closed loop, let the clients send their next."""
+        """Count measured requests; let sessions go on, and clients of a closed loop send their next request."""
         first, last = self.load.warmup_requests, self.load.requests
         for request in requests:
-            if first <= request < last:
+            rank = self._rank.pop(request)
+            if first <= rank < last:
                 self._left -= 1
+            think_s = None if request in self.book.rejected else self.book.think_s(request + 1)
+            if think_s is not None:
+                self._later(think_s, partial(self._send, request + 1, time_s + think_s, after_steps=True))
+            elif self.load.concurrency is not None:
+                if not self._released:
+                    self._later(0.0, partial(self._send_released, time_s))
+                self._released += 1
         if self._left <= 0 and not self._done.triggered:
             self._done.succeed()
-        if self.load.concurrency is not None:
-            if not self._released:
-                moment = _Moment(self.env, 0.0, LATE)
-                assert moment.callbacks is not None
-                moment.callbacks.append(lambda _: self._send_next(time_s))
-            self._released += requests
 
-    def _send_next(self, time_s: float) -> None:
-        count, self._released = len(self._released), []
+    def _later(self, delay_s: float, act: Callable[[], None]) -> None:
+        moment = _Moment(self.env, delay_s, LATE)
+        assert moment.callbacks is not None
+        moment.callbacks.append(lambda _: act())
+
+    def _send_released(self, time_s: float) -> None:
+        count, self._released = self._released, 0
         for _ in range(count):
-            self._submit(time_s)
+            self._send_fresh(time_s)
 
-    def _release_first(self) -> None:
-        """The first requests of a closed loop, or all of a batch, at time 0."""
-        for _ in range(self.load.concurrency or self.load.requests):
-            self._submit(0.0)
+    def _next_fresh(self) -> int | None:
+        """Number of the next request that does not go on with a session; None when there is none."""
+        book = self.book
+        while len(self.came) < MOST_ARRIVALS * self.load.requests and (self._fresh < book.size or book.grow()):
+            request = self._fresh
+            self._fresh += 1
+            if book.think_s(request) is None:
+                return request
+        return None
 
-    def _submit(self, time_s: float) -> bool:
-        request = self.arrived
-        if request >= self.book.size and not self.book.grow():
-            return False
-        self.arrived += 1
-        self.book.arrival_s[request] = time_s
-        self._send(request, after_steps=True)
-        return True
+    def _send_fresh(self, time_s: float) -> None:
+        request = self._next_fresh()
+        if request is not None:
+            self._send(request, time_s, after_steps=True)
 
     def _arrive(self) -> Generator[simpy.Event, None, None]:
         """Requests at times of their own."""
         env, book = self.env, self.book
-        while self.arrived < book.size or book.grow():
-            request = self.arrived
-            delay = book.arrival_s[request] - env.now
+        while (request := self._next_fresh()) is not None:
+            time_s = book.arrival_s[request]
+            delay = time_s - env.now
             if delay > 0:
                 yield _Moment(env, delay, URGENT)
-            self.arrived += 1
-            self._send(request, after_steps=False)
-        self._close(book.size)
+            self._send(request, time_s, after_steps=False)
+        self._close(len(self.came))
 
-    def _close(self, size: int) -> None:
+    def _close(self, came: int) -> None:
         """A trace has ended: what it did not bring is not measured."""
-        self._left -= max(self.load.requests - size, 0)
+        self._left -= max(self.load.requests - max(came, self.load.warmup_requests), 0)
         if self._left <= 0 and not self._done.triggered:
             self._done.succeed()
 
-    def _send(self, request: int, *, after_steps: bool) -> None:
+    def _send(self, request: int, time_s: float, *, after_steps: bool) -> None:
         book = self.book
+        book.arrival_s[request] = time_s
+        nth = len(self.came)
+        self._rank[request] = nth
+        self.came.append(request)
         if request in book.rejected:
-            self._reject(request)
+            self.finished([request], time_s)
             return
         prompt = book.prompt_tokens[request]
-        index = self._route(self.replicas, self._routed, prompt)
-        self._routed += 1
+        index = self._route(self.replicas, Ask(nth, prompt, request, book.segments), self._rng)
         book.replica[request] = index
-        self.replicas[index].accept(request, prompt, after_steps=after_steps)
-
-    def _reject(self, request: int) -> None:
-        """A request that no replica could ever hold ends at once, without a token."""
-        self.finished([request], self.book.arrival_s[request])
+        self.replicas[index].accept(request, PromptView(prompt, book.priority[request]), after_steps=after_steps)
 
 
 def simulate_cluster(plan: ClusterPlan, load: Load, check: Callable[[Cluster], None] | None = None) -> ClusterRecords:
@@ -165,9 +188,10 @@ def simulate_cluster(plan: ClusterPlan, load: Load, check: Callable[[Cluster], N
     cluster.run()
     if check is not None:
         check(cluster)
-    requests = min(load.requests, cluster.arrived)
+    came = np.asarray(cluster.came, np.int64)
+    requests = min(load.requests, came.size)
     return ClusterRecords(
-        requests=cluster.book.columns(cluster.arrived, plan.limits.draft_tokens),
+        requests=cluster.book.columns(came, plan.limits.draft_tokens),
         steps=_step_columns([replica.log for replica in cluster.replicas]),
         kv_blocks_total=plan.limits.kv_blocks,
         num_replicas=plan.num_replicas,

@@ -7,7 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.catalog.load import load_lengths
-from simulator.spec.workload import EmpiricalLengths, FixedLengths, LogNormal, LogNormalLengths, UniformLengths
+from simulator.spec.workload import (
+    EmpiricalLengths,
+    FixedLengths,
+    LogNormal,
+    LogNormalLengths,
+    QuantileLengths,
+    UniformLengths,
+)
 
 Ints = NDArray[np.int64]
 Sampler = Callable[[np.random.Generator, int], tuple[Ints, Ints]]
@@ -67,8 +74,15 @@ def _lognormal(spec: LogNormalLengths) -> Sampler:
 
 def _empirical(spec: EmpiricalLengths) -> Sampler:
     table = load_lengths(spec.table)
-    prompts = np.asarray(table.prompt_quantiles)
-    outputs = np.asarray(table.output_quantiles)
+    return _joint(table.prompt_quantiles, table.output_quantiles)
+
+
+def _quantiles(spec: QuantileLengths) -> Sampler:
+    return _joint(spec.prompt_tokens, spec.output_tokens)
+
+
+def _joint(prompt_quantiles: tuple[float, ...], output_quantiles: tuple[tuple[float, ...], ...]) -> Sampler:
+    prompts, outputs = np.asarray(prompt_quantiles), np.asarray(output_quantiles)
 
     def sample(rng: np.random.Generator, count: int) -> tuple[Ints, Ints]:
         return sample_joint(prompts, outputs, rng.random((count, 2)))
@@ -100,5 +114,6 @@ LENGTHS: dict[str, Callable[[Any], Sampler]] = {
     "uniform": _uniform,
     "lognormal": _lognormal,
     "empirical": _empirical,
+    "quantiles": _quantiles,
 }
 """Kind of lengths -> its sampler."""

@@ -28,6 +28,10 @@ class PathChunk:
     """KV blocks that each step needs beyond those of the step before (the prompt's, for the first)."""
     committed_tokens: Ints
     """Tokens committed before the cut, by request."""
+    put_out: list[int]
+    """Tokens that each path puts out."""
+    blocks: list[int]
+    """KV blocks that each path needs beyond its prompt's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ class PathPlanner:
     block_tokens: int
     block_counts: Ints
     """Blocks that a sequence takes, by the number of token blocks that it fills; the last entry is for the longest."""
+    reserved: bool = False
+    """Whether all blocks of a sequence are there before it runs, so that no step needs more."""
 
     def plan(self, requests: Ints, prompts: Ints, outputs: Ints, classes: Ints) -> PathChunk:
         """Paths of whole requests: outputs − 1 tokens after the one that the prompt's step puts out."""
@@ -111,12 +117,22 @@ class PathPlanner:
         emitted = commits.astype(np.int32)
         has_steps = num_steps > 0
         emitted[(first + num_steps - 1)[has_steps]] -= (committed - needed)[has_steps].astype(np.int32)
+        new_blocks = self._new_blocks(prompts, num_steps, before, nth)
+        taken = np.concatenate(([0], np.cumsum(new_blocks)))
         return PathChunk(
-            first.tolist(), num_steps.tolist(), emitted, self._new_blocks(prompts, num_steps, before, nth), committed
+            first=first.tolist(),
+            num_steps=num_steps.tolist(),
+            emitted=emitted,
+            new_blocks=new_blocks,
+            committed_tokens=committed,
+            put_out=needed.tolist(),
+            blocks=(taken[first + num_steps] - taken[first]).tolist(),
         )
 
     def _new_blocks(self, prompts: Ints, num_steps: Ints, before: Ints, nth: Ints) -> NDArray[np.int32]:
         """Blocks each step adds: it holds the prompt, what was committed before, the last token and K drafts."""
+        if self.reserved:
+            return np.zeros(before.size, np.int32)
         slots = np.repeat(prompts, num_steps) + before + (self.draft_tokens + 1)
         blocks = self._blocks(slots)
         new = np.diff(blocks, prepend=0)

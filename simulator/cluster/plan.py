@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.catalog.load import load_engine
+from simulator.catalog.load import load_engine, load_gpu, load_links
 from simulator.cluster.limits import Limits
 from simulator.cluster.paths import PathPlanner
 from simulator.cluster.streams import acceptance_key
@@ -15,6 +15,7 @@ from simulator.physics.ledger import memory_ledger, sequence_laws
 from simulator.physics.survival import acceptance_table
 from simulator.spec.deployment import Deployment
 from simulator.spec.speculation import Acceptance
+from simulator.spec.workload import Workload
 
 Floats = NDArray[np.float64]
 
@@ -59,28 +60,52 @@ def block_counts(laws: Sequence[KvLaw], block_tokens: int, limit_tokens: int) ->
     return counts
 
 
-def limits_of(name: str, deployment: Deployment, *, step_by_step: bool = False) -> Limits:
-    """What bounds a replica's batch.
+def limits_of(name: str, deployment: Deployment, workload: Workload, *, step_by_step: bool = False) -> Limits:
+    """What bounds a replica's batch, and how its engine works.
 
     Raises ScenarioError when the deployment does not fit into its GPUs.
     """
     row = min(memory_ledger(name, deployment), key=lambda r: r.kv_blocks)
     if not row.fits:
         raise ScenarioError(f"{name}: {row.reason}")
-    defaults = load_engine(deployment.engine.policy).scheduler
-    engine = deployment.engine
-    counts = block_counts(sequence_laws(deployment), row.kv_block_tokens, row.max_model_len)
+    defaults, engine = load_engine(deployment.engine.policy).scheduler, deployment.engine
+    laws = sequence_laws(deployment)
+    counts = block_counts(laws, row.kv_block_tokens, row.max_model_len)
+    budget = engine.max_num_batched_tokens or defaults.max_num_batched_tokens
+    reserves = (engine.admission or defaults.admission) == "no_eviction"
+    wait = engine.batch_wait
     return Limits(
         kv_blocks=row.kv_blocks,
         block_tokens=row.kv_block_tokens,
         block_counts=tuple(counts.tolist()),
         max_model_len=row.max_model_len,
         max_num_seqs=engine.max_num_seqs or defaults.max_num_seqs,
-        max_num_batched_tokens=engine.max_num_batched_tokens or defaults.max_num_batched_tokens,
+        max_num_batched_tokens=budget,
         draft_tokens=draft_tokens_of(deployment),
         chunked_prefill=defaults.chunked_prefill,
         step_by_step=step_by_step,
+        scheduler=engine.scheduler,
+        prefix_cache=_caches_prefixes(engine.prefix_cache, defaults.prefix_cache) and has_prefixes(workload),
+        reserve_output_tokens=(workload.max_output_tokens or row.max_model_len) if reserves else None,
+        swap_block_s=_swap_block_s(deployment, laws, row.kv_block_tokens) if engine.preemption == "swap" else None,
+        batch_wait_steps=wait.steps if wait else 0,
+        batch_wait_tokens=wait.budget_share * budget if wait else 0.0,
     )
+
+
+def _caches_prefixes(chosen: bool | None, default: bool) -> bool:
+    return default if chosen is None else chosen
+
+
+def has_prefixes(workload: Workload) -> bool:
+    """Whether prompts have anything in common that a prefix cache could use."""
+    return workload.arrivals.kind == "trace" or workload.prefix.turns > 1 or workload.prefix.shared_tokens > 0
+
+
+def _swap_block_s(deployment: Deployment, laws: Sequence[KvLaw], block_tokens: int) -> float:
+    """Seconds to move a KV block of each GPU over its own link to the host."""
+    link = load_links(load_gpu(deployment.gpu).links).point_to_point["pcie"]
+    return block_bytes(laws, block_tokens) / (link.gb_per_s * 1e9)
 
 
 def planner_of(
@@ -93,4 +118,5 @@ def planner_of(
         key=acceptance_key(seed, replication),
         block_tokens=limits.block_tokens,
         block_counts=np.asarray(limits.block_counts),
+        reserved=limits.reserve_output_tokens is not None,
     )

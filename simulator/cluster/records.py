@@ -34,6 +34,8 @@ class RequestColumns:
     accepted_tokens: Ints
     """Draft tokens accepted, before the cut."""
     preemptions: Ints
+    cached_tokens: Ints
+    """Prompt tokens that the prefix cache held when the request was last admitted."""
     rejected: NDArray[np.bool_]
     """The prompt alone was longer than the engine's longest sequence, or than its whole KV cache."""
     truncated: NDArray[np.bool_]
@@ -66,7 +68,7 @@ class StepColumns:
     """What kept the first waiting request out at the start: index into BLOCKERS."""
 
 
-BLOCKERS = ("nothing", "kv_blocks", "max_num_seqs", "token_budget")
+BLOCKERS = ("nothing", "kv_blocks", "max_num_seqs", "token_budget", "batch_wait")
 """Why a waiting request was not admitted."""
 
 

@@ -1,4 +1,4 @@
-"""One replica in simulated time: continuous batching with chunked prefill, paged KV, and preemption by recompute.
+"""One replica in simulated time: continuous batching, prefill in chunks, paged KV, preemption.
 
 A step: running sequences first (they need blocks; when there are too few, the youngest gives up its KV), then the
 prompt that is partly computed, then waiting prompts in order while budget, blocks and places last. Steps within which
@@ -7,21 +7,24 @@ nothing arrives, finishes or lacks blocks are taken together as one run, with on
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections import deque
 from collections.abc import Generator, Sequence
 from typing import Any
 
-import numpy as np
 import simpy
 
+from simulator.cluster.admission import BATCH_WAIT, KV_BLOCKS, NOTHING, Admission, Chunk
 from simulator.cluster.limits import Limits, Listener, StepTimes
 from simulator.cluster.requests import RequestBook
 from simulator.cluster.runs import held_over, run_times
 from simulator.cluster.timeline import Timeline
+from simulator.cluster.waiting import PromptView
 from simulator.physics.step import StepShape
 
 LOG_COLUMNS = 12
 """Columns of the step log, in the order of records.StepColumns after the replica."""
+
+
+_NO_CHUNKS: list[Chunk] = []
 
 
 class Replica:
@@ -36,22 +39,18 @@ class Replica:
         self.limits = limits
         self.listener = listener
         self.rows_per_sequence = limits.draft_tokens + 1
-        self.max_sequences = min(limits.max_num_seqs, limits.max_num_batched_tokens // self.rows_per_sequence)
         self.outstanding_tokens = 0
-        self.waiting: deque[int] = deque()
+        self.admission = Admission(book, limits)
+        self.waiting = self.admission.waiting
+        self.residents = self.admission.residents
         self.time_s = 0.0
         self.step = 0
         self.timeline = Timeline()
         self.started: dict[int, int] = {}
         """Running request -> its first step, in order of admission."""
-        self.prompts: dict[int, int] = {}
-        """Prompt tokens of preempted requests, output so far included."""
-        self.partial: tuple[int, int, int] | None = None
-        """Request whose prompt is partly computed, tokens computed, tokens of the prompt."""
         self.context_tokens = 0
-        self.blocks_used = 0
-        self.blocks_of: dict[int, int] = {}
-        """Running or partly computed request -> blocks of its prompt."""
+        self.moving_s = 0.0
+        """Seconds that moving KV to the host adds to the next step."""
         self.log = array("d")
         self.process: simpy.Process | None = None
         self._wake: simpy.Event | None = None
@@ -59,23 +58,28 @@ class Replica:
 
     # What the cluster calls.
 
-    def accept(self, request: int, prompt_tokens: int, *, after_steps: bool) -> None:
+    def accept(self, request: int, prompt: PromptView, *, after_steps: bool) -> None:
         """Queue a request; wake the replica, or cut the run of steps that it is in.
 
         after_steps: whether a step that begins at this very time has begun before the request came.
         """
-        self.outstanding_tokens += prompt_tokens
-        self.waiting.append(request)
+        self.outstanding_tokens += prompt.prompt_tokens
+        is_next = self.waiting.add(request, prompt)
         if self._wake is not None:
             self._wake.succeed()
             self._wake = None
-        elif self._run_ends is not None and self.process is not None:
+        elif self._run_ends is not None and self.process is not None and (is_next or self.limits.batch_wait_steps):
             self._run_ends = None
             self.process.interrupt(after_steps)
 
+    def cached_tokens(self, ids: Sequence[int], ends: Sequence[int]) -> int:
+        """Tokens at the start of a prompt whose KV is kept here."""
+        found = self.residents.pool.cache.match(ids) if self.limits.prefix_cache else 0
+        return ends[found - 1] if found else 0
+
     def idle(self) -> bool:
-        """Whether nothing runs and nothing waits; then no block may be held."""
-        return not (self.started or self.waiting or self.partial)
+        """Whether nothing runs and nothing waits; then no block may be used."""
+        return not (self.started or self.waiting.heap or self.admission.partial)
 
     # The process.
 
@@ -85,14 +89,19 @@ class Replica:
             if self.idle():
                 self._wake = simpy.Event(self.env)
                 yield self._wake
-                self.time_s = max(self.time_s, self.env.now, self.book.arrival_s[self.waiting[0]])
-            waiting = len(self.waiting)
+                self.time_s = max(self.time_s, self.env.now, self.book.arrival_s[self.waiting.next()])
+            waiting = len(self.waiting.heap)
             preempted = self._hold_blocks()
-            chunks, blocked_by = ([], 1) if preempted else self._admit()
+            if preempted:
+                chunks, blocked_by = _NO_CHUNKS, KV_BLOCKS
+            elif waiting or self.admission.partial is not None:
+                chunks, blocked_by = self.admission.admit(len(self.started))
+            else:
+                chunks, blocked_by = _NO_CHUNKS, NOTHING
             if chunks:
                 yield from self._mixed_step(chunks, waiting, blocked_by)
             else:
-                steps = 1 if preempted else self._possible_steps()
+                steps = 1 if preempted or self.moving_s else self._possible_steps(blocked_by)
                 yield from self._decode_run(steps, waiting, blocked_by)
 
     # Admission.
@@ -100,105 +109,76 @@ class Replica:
     def _hold_blocks(self) -> bool:
         """Give the next step's blocks to the running sequences; whether one had to give up its own."""
         preempted = False
-        timeline = self.timeline
+        timeline, pool = self.timeline, self.residents.pool
         index = self.step - timeline.base
         if index >= timeline.new_blocks.size:
             return False
         need = int(timeline.new_blocks[index])
-        while self.blocks_used + need > self.limits.kv_blocks:
+        if not need:
+            return False
+        while need > pool.total - pool.used:
             self._preempt()
             preempted = True
             need = int(timeline.new_blocks[index])
-        self.blocks_used += need
+        pool.hold(need)
         return preempted
 
     def _preempt(self) -> None:
-        """Take the blocks of the youngest request; it goes to the head of the queue and is computed again."""
-        if self.partial is not None:
-            request, _, _ = self.partial
-            self.partial = None
-            self.blocks_used -= self.blocks_of.pop(request)
-            self.waiting.appendleft(request)
+        """Take the blocks of the youngest request; it goes to the head of the queue."""
+        admission, residents, book = self.admission, self.residents, self.book
+        if admission.partial is not None:
+            request = admission.partial.request
+            admission.partial = None
+            residents.leave(request, 0)
+            self.waiting.put_back(request, admission.prompt(request))
             return
         request, first = self.started.popitem()
-        book = self.book
         emitted, new_blocks = book.emitted[request], book.new_blocks[request]
         self.timeline.remove(request, self.step, first, emitted, new_blocks)
         done = self.step - first
-        self.blocks_used -= self.blocks_of.pop(request) + int(new_blocks[:done].sum())
-        prompt = self._prompt(request)
-        self.context_tokens -= prompt + 1 + int(emitted[:done].sum())
-        self.prompts[request] = book.restart_path(request, prompt, done)
-        self.waiting.appendleft(request)
-
-    def _prompt(self, request: int) -> int:
-        return self.prompts.get(request) or self.book.prompt_tokens[request]
-
-    def _admit(self) -> tuple[list[tuple[int, int, int, int]], int]:
-        """Prompt chunks of the next step as (request, tokens before, tokens now, prompt), and what kept others out."""
-        limits = self.limits
-        budget = limits.max_num_batched_tokens - len(self.started) * self.rows_per_sequence
-        chunks: list[tuple[int, int, int, int]] = []
-        if self.partial is not None:
-            request, done, prompt = self.partial
-            now = min(prompt - done, budget)
-            if now <= 0:
-                return chunks, 3
-            chunks.append((request, done, now, prompt))
-            budget -= now
-        while self.waiting:
-            if len(self.started) + len(chunks) >= self.max_sequences:
-                return chunks, 2
-            request = self.waiting[0]
-            prompt = self._prompt(request)
-            fits = budget >= prompt or (limits.chunked_prefill and budget > 0)
-            if not fits and (chunks or self.started or limits.chunked_prefill):
-                return chunks, 3
-            blocks = limits.block_counts[min(-(-prompt // limits.block_tokens), len(limits.block_counts) - 1)]
-            if self.blocks_used + blocks > limits.kv_blocks:
-                return chunks, 1
-            self.waiting.popleft()
-            self.blocks_used += blocks
-            self.blocks_of[request] = blocks
-            now = min(prompt, budget) if limits.chunked_prefill else prompt
-            chunks.append((request, 0, now, prompt))
-            budget -= now
-        return chunks, 0
+        blocks = residents.leave(request, int(new_blocks[:done].sum()))
+        prompt = admission.prompt(request)
+        context = prompt + 1 + int(emitted[:done].sum())
+        self.context_tokens -= context
+        if self.limits.swap_block_s is None:
+            admission.prompts[request] = book.restart_path(request, prompt, done)
+        else:
+            book.suspend_path(request, done)
+            admission.prompts[request] = context - 1
+            admission.on_host[request] = blocks
+            self.moving_s += blocks * self.limits.swap_block_s
+        self.waiting.put_back(request, admission.prompts[request])
 
     # Steps.
 
-    def _mixed_step(
-        self, chunks: list[tuple[int, int, int, int]], waiting: int, blocked_by: int
-    ) -> Generator[simpy.Event, Any, None]:
+    def _mixed_step(self, chunks: list[Chunk], waiting: int, blocked_by: int) -> Generator[simpy.Event, Any, None]:
         """One step that computes prompt chunks beside the running sequences."""
-        tokens = 0
-        attended = 0.0
-        scheduled = self.book.scheduled_s
-        for request, done, now, _ in chunks:
+        tokens, prompts, attended = 0, 0, 0.0
+        scheduled, start = self.book.scheduled_s, self.time_s
+        for request, done, now, _, moved in chunks:
             tokens += now
+            prompts += now > 0
             attended += now * (done + (now + 1) * 0.5)
+            if moved:
+                self.moving_s += moved * (self.limits.swap_block_s or 0.0)
             if scheduled[request] != scheduled[request]:
-                scheduled[request] = self.time_s
-        last_request, last_done, last_now, last_prompt = chunks[-1]
-        unfinished = last_done + last_now < last_prompt
-        self.partial = (last_request, last_done + last_now, last_prompt) if unfinished else None
-        sequences = len(self.started)
+                scheduled[request] = start
+        self.admission.step_taken(chunks)
+        sequences, context = len(self.started), self.context_tokens
         shape = StepShape(
-            sequences, sequences * self.rows_per_sequence, self.context_tokens,
-            len(chunks), tokens, attended, self.limits.draft_tokens,
-        )  # fmt: skip
-        seconds = self.times.seconds(shape)
-        start = self.time_s
-        context = self.context_tokens
+            sequences, sequences * self.rows_per_sequence, context, prompts, tokens, attended, self.limits.draft_tokens
+        )
+        seconds = (self.times.seconds(shape) if sequences or tokens else 0.0) + self.moving_s
+        self.moving_s = 0.0
         self.time_s = start + seconds
         yield self.env.timeout(max(self.time_s - self.env.now, 0.0))
         emitted = self._commit(1)
-        for request, done, now, prompt in chunks:
+        for request, done, now, prompt, _ in chunks:
             if done + now == prompt:
-                emitted += 1
+                emitted += now > 0
                 self._join(request, prompt)
-        self.log.extend((start, seconds, 1, sequences, context, len(chunks), tokens, attended, emitted,
-                         self.blocks_used, waiting, blocked_by))  # fmt: skip
+        self.log.extend((start, seconds, 1, sequences, context, prompts, tokens, attended, emitted,
+                         self.residents.pool.used, waiting, blocked_by))  # fmt: skip
         self._finish()
 
     def _decode_run(self, steps: int, waiting: int, blocked_by: int) -> Generator[simpy.Event, Any, None]:
@@ -206,44 +186,48 @@ class Replica:
         start = self.time_s
         sequences = len(self.started)
         context = self.context_tokens
-        blocks = self.blocks_used
+        pool = self.residents.pool
+        blocks = pool.used
+        affine = self.times.decode_affine(sequences)
         if steps == 1:
-            constant, slope = self.times.decode_affine(sequences)
-            self.time_s = start + (constant + slope * context)
+            self.time_s = start + (affine[0] + affine[1] * context + self.moving_s)
+            self.moving_s = 0.0
             yield self.env.timeout(max(self.time_s - self.env.now, 0.0))
             context_sum, block_sum = float(context), float(blocks)
         else:
             timeline = self.timeline
             now = slice(self.step - timeline.base, self.step - timeline.base + steps - 1)
-            affine = self.times.decode_affine(sequences)
             ends, contexts = run_times(affine, start, context, timeline.emitted[now])
-            steps = yield from self._wait_for_run(ends, interruptible=not self.waiting)
+            steps = yield from self._wait_for_run(ends)
             self.time_s = float(ends[steps - 1])
             context_sum = float(sum(contexts[:steps]))
             later = slice(now.start + 1, now.start + steps)
-            self.blocks_used, block_sum = held_over(blocks, timeline.new_blocks[later])
+            held, block_sum = held_over(blocks, timeline.new_blocks[later])
+            pool.hold(held - blocks)
+        if blocked_by == BATCH_WAIT:
+            self.admission.waited_steps += steps
         emitted = self._commit(steps)
         self.log.extend((start, self.time_s - start, steps, sequences, context_sum / steps, 0, 0, 0.0, emitted,
                          block_sum / steps, waiting, blocked_by))  # fmt: skip
         self._finish()
 
-    def _possible_steps(self) -> int:
-        """Steps until the next one finishes, or lacks blocks."""
-        timeline = self.timeline
+    def _possible_steps(self, blocked_by: int) -> int:
+        """Steps until the next one finishes, lacks blocks, or lets prompts in that were held back."""
+        timeline, limits = self.timeline, self.limits
         steps = timeline.finishes[0][0] - self.step
-        if steps == 1 or self.limits.step_by_step:
+        if blocked_by == BATCH_WAIT:
+            steps = min(steps, limits.batch_wait_steps - self.admission.waited_steps)
+        if steps == 1 or limits.step_by_step:
             return 1
-        index = self.step - timeline.base
-        room = self.limits.kv_blocks - self.blocks_used
-        if room < len(self.started) * (steps * self.rows_per_sequence // self.limits.block_tokens + 2):
-            later = np.cumsum(timeline.new_blocks[index + 1 : index + steps])
-            steps = 1 + int(np.searchsorted(later, room, side="right"))
+        room = self.residents.pool.room()
+        if room < len(self.started) * (steps * self.rows_per_sequence // limits.block_tokens + 2):
+            steps = timeline.steps_within(self.step, steps, room)
         return steps
 
-    def _wait_for_run(self, ends: Sequence[float], *, interruptible: bool) -> Generator[simpy.Event, Any, int]:
+    def _wait_for_run(self, ends: Sequence[float]) -> Generator[simpy.Event, Any, int]:
         """Wait for the end of a run, or of the step in which a request arrives; the number of steps taken."""
         env = self.env
-        self._run_ends = ends if interruptible else None
+        self._run_ends = ends
         try:
             yield env.timeout(max(float(ends[-1]) - env.now, 0.0))
         except simpy.Interrupt as arrival:
@@ -268,13 +252,14 @@ class Replica:
         return emitted
 
     def _join(self, request: int, prompt: int) -> None:
-        """A prompt is computed: its first token is out, and it decodes from the next step on."""
+        """A prompt is computed, or KV is back: the request decodes from the next step on."""
         book = self.book
         if book.first_token_s[request] != book.first_token_s[request]:
             book.first_token_s[request] = self.time_s
         self.started[request] = self.step
         self.context_tokens += prompt + 1
         self.timeline.add(request, self.step, book.emitted[request], book.new_blocks[request])
+        self.residents.share(request)
 
     def _finish(self) -> None:
         """Let go of the requests whose last step has been taken."""
@@ -285,9 +270,9 @@ class Replica:
         book = self.book
         for request in done:
             del self.started[request]
-            prompt = self.prompts.pop(request, 0) or book.prompt_tokens[request]
-            self.context_tokens -= prompt + 1 + int(book.emitted[request].sum())
-            self.blocks_used -= self.blocks_of.pop(request) + int(book.new_blocks[request].sum())
+            prompt = self.admission.prompts.pop(request, 0) or book.prompt_tokens[request]
+            self.context_tokens -= prompt + 1 + book.path_tokens[request]
+            self.residents.end(request, book.path_blocks[request])
             self.outstanding_tokens -= book.prompt_tokens[request]
             book.finish_s[request] = self.time_s
             book.forget_path(request)

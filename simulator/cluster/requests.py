@@ -12,6 +12,8 @@ from simulator.cluster.traffic import RequestChunk
 
 NAN = float("nan")
 
+Ints = NDArray[np.int64]
+
 
 class RequestBook:
     """Columns over request numbers, grown chunk by chunk as requests arrive.
@@ -26,30 +28,37 @@ class RequestBook:
         max_model_len: int,
         longest_prompt: int,
         limit: int | None,
+        max_output_tokens: int | None = None,
     ) -> None:
         self._chunks = chunks
         self._planner = planner
         self._max_model_len = max_model_len
         self._longest_prompt = longest_prompt
         self._limit = limit
+        self._max_output = max_output_tokens
         self.size = 0
-        self.arrival_s = array("d")
-        self.scheduled_s = array("d")
-        self.first_token_s = array("d")
-        self.finish_s = array("d")
+        self.arrival_s, self.scheduled_s, self.first_token_s, self.finish_s = (array("d") for _ in range(4))
         self.replica = array("i")
         self.preemptions = array("i")
+        self.cached_tokens = array("q")
         self.prompt_tokens: list[int] = []
         self.output_tokens: list[int] = []
         self.num_steps: list[int] = []
         self.class_index: list[int] = []
         self.emitted: list[NDArray[np.int32]] = []
         self.new_blocks: list[NDArray[np.int32]] = []
+        self.path_tokens: list[int] = []
+        """Tokens that the path of each request puts out."""
+        self.path_blocks: list[int] = []
+        """KV blocks that it needs beyond its prompt's."""
         self.committed_tokens = array("q")
         self.rejected: set[int] = set()
         self.truncated: set[int] = set()
         self._past_steps: dict[int, int] = {}
         self._past_committed: dict[int, int] = {}
+        self.priority: list[int] = []
+        self._think_s = array("d")
+        self._segments: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
 
     def grow(self) -> bool:
         """Add a chunk; False when there are no more requests."""
@@ -60,27 +69,66 @@ class RequestBook:
         keep = slice(0, room)
         prompts, wanted, classes = chunk.prompt_tokens[keep], chunk.output_tokens[keep], chunk.class_index[keep]
         rejected = prompts > self._longest_prompt
-        outputs = np.where(rejected, 1, np.minimum(wanted, self._max_model_len - prompts))
+        longest = self._max_model_len - prompts
+        longest = longest if self._max_output is None else np.minimum(longest, self._max_output)
+        outputs = np.where(rejected, 1, np.minimum(wanted, longest))
         count, first = prompts.size, self.size
         self.rejected.update((first + np.flatnonzero(rejected)).tolist())
         self.truncated.update((first + np.flatnonzero(~rejected & (outputs < wanted))).tolist())
+        self._plan(prompts, outputs, classes)
+        self.arrival_s.extend(chunk.arrival_s[keep].tolist())
+        self.prompt_tokens += prompts.tolist()
+        self.output_tokens += outputs.tolist()
+        self.class_index += classes.tolist()
+        self.priority += [0] * count if chunk.priority is None else chunk.priority[keep].tolist()
+        self._think_s.extend([NAN] * count if chunk.think_s is None else chunk.think_s[keep].tolist())
+        if chunk.block_ids is not None:
+            self._segments += _segments(chunk, count)
+        self._leave_blank(count)
+        self.size += count
+        return True
+
+    def _plan(self, prompts: Ints, outputs: Ints, classes: Ints) -> None:
+        """Draw the paths of the requests that come next."""
+        first, count = self.size, prompts.size
         paths = self._planner.plan(np.arange(first, first + count), prompts, outputs, classes)
         ends = [start + steps for start, steps in zip(paths.first, paths.num_steps, strict=True)]
         self.emitted += [paths.emitted[a:b] for a, b in zip(paths.first, ends, strict=True)]
         self.new_blocks += [paths.new_blocks[a:b] for a, b in zip(paths.first, ends, strict=True)]
         self.num_steps += paths.num_steps
+        self.path_tokens += paths.put_out
+        self.path_blocks += paths.blocks
         self.committed_tokens.extend(paths.committed_tokens.tolist())
-        self.arrival_s.extend(chunk.arrival_s[keep].tolist())
-        self.prompt_tokens += prompts.tolist()
-        self.output_tokens += outputs.tolist()
-        self.class_index += classes.tolist()
+
+    def _leave_blank(self, count: int) -> None:
+        """Room for what will happen to the requests that come next."""
         blank = [NAN] * count
         for column in (self.scheduled_s, self.first_token_s, self.finish_s):
             column.extend(blank)
         self.replica.extend([-1] * count)
         self.preemptions.extend([0] * count)
-        self.size += count
-        return True
+        self.cached_tokens.extend([0] * count)
+
+    def think_s(self, request: int) -> float | None:
+        """Seconds from the end of the request before to this one, if it is the next turn of a session."""
+        if request >= self.size and not self.grow():
+            return None
+        think = self._think_s[request]
+        return think if think == think else None
+
+    def segments(self, request: int) -> tuple[list[int], list[int]]:
+        """Segments of a prompt, and prompt tokens up to the end of each; none where prompts have nothing in common."""
+        if not self._segments:
+            return [], []
+        ids, ends = self._segments[request]
+        return ids.tolist(), ends.tolist()
+
+    def tail(self, request: int) -> tuple[int, int]:
+        """Segment of the rest of a prompt and its output, and the tokens up to its end (the last one has no KV).
+
+        Its id is the request's number, which the next turn of its session names.
+        """
+        return request, self.prompt_tokens[request] + self.output_tokens[request] - 1
 
     def forget_path(self, request: int) -> None:
         """Drop the path of a finished request, so that memory does not grow with the run."""
@@ -102,12 +150,23 @@ class RequestBook:
         self._past_committed[request] = self._past_committed.get(request, 0) + done_tokens
         self.emitted[request], self.new_blocks[request] = path.emitted, path.new_blocks
         self.num_steps[request] = path.num_steps[0]
+        self.path_tokens[request], self.path_blocks[request] = rest, path.blocks[0]
         self.committed_tokens[request] = self._past_committed[request] + int(path.committed_tokens[0])
         self.preemptions[request] += 1
         return again
 
-    def columns(self, arrived: int, draft_tokens: int) -> RequestColumns:
-        """The requests that have arrived, as columns."""
+    def suspend_path(self, request: int, done_steps: int) -> None:
+        """Cut the steps that a request has taken off its path; it goes on behind them when its KV is back."""
+        self._past_steps[request] = self._past_steps.get(request, 0) + done_steps
+        self.emitted[request] = self.emitted[request][done_steps:]
+        self.new_blocks[request] = self.new_blocks[request][done_steps:]
+        self.num_steps[request] -= done_steps
+        self.path_tokens[request] = int(self.emitted[request].sum())
+        self.path_blocks[request] = int(self.new_blocks[request].sum())
+        self.preemptions[request] += 1
+
+    def columns(self, came: NDArray[np.int64], draft_tokens: int) -> RequestColumns:
+        """The requests that have come, in the order of their arrival, as columns."""
         steps = np.asarray(self.num_steps, np.int64)
         for request, past in self._past_steps.items():
             steps[request] += past
@@ -115,7 +174,6 @@ class RequestBook:
         flags = np.zeros((2, self.size), np.bool_)
         flags[0, list(self.rejected)] = True
         flags[1, list(self.truncated)] = True
-        came = slice(0, arrived)
         return RequestColumns(
             arrival_s=np.asarray(self.arrival_s)[came],
             scheduled_s=np.asarray(self.scheduled_s)[came],
@@ -130,9 +188,25 @@ class RequestBook:
             committed_tokens=committed[came],
             accepted_tokens=(committed - steps)[came],
             preemptions=np.asarray(self.preemptions, np.int64)[came],
+            cached_tokens=np.asarray(self.cached_tokens, np.int64)[came],
             rejected=flags[0][came],
             truncated=flags[1][came],
         )
 
+
+def _segments(chunk: RequestChunk, count: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Ids and ends of the segments of a chunk's prompts."""
+    assert chunk.block_ids is not None
+    if chunk.block_ends is not None:
+        return list(zip(chunk.block_ids[:count], chunk.block_ends[:count], strict=True))
+    size = chunk.block_tokens
+    return [
+        (_BLOCKS_OF_TRACE + ids, np.minimum(np.arange(1, ids.size + 1) * size, prompt))
+        for ids, prompt in zip(chunk.block_ids[:count], chunk.prompt_tokens[:count].tolist(), strict=True)
+    ]
+
+
+_BLOCKS_OF_TRACE = 2**41
+"""Added to the block ids of a trace, so that they are not taken for the numbers of requests."""
 
 _NO_STEPS = np.empty(0, np.int32)

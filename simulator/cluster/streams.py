@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-STREAMS = ("arrivals", "lengths", "classes", "thinning")
-"""Purposes that have a generator of their own, in the order of their spawn keys."""
+STREAMS = ("arrivals", "lengths", "classes", "thinning", "acceptance", "bursts")
+"""Purposes that have random numbers of their own, in the order of their spawn keys: new ones come last."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -24,8 +24,8 @@ def generator(seed: int, replication: int, stream: str) -> np.random.Generator:
 
 def acceptance_key(seed: int, replication: int) -> np.uint64:
     """Key of the acceptance uniforms of one replication."""
-    state = np.random.SeedSequence(seed, spawn_key=(replication, len(STREAMS))).generate_state(1, np.uint64)
-    return np.uint64(state[0])
+    state = np.random.SeedSequence(seed, spawn_key=(replication, STREAMS.index("acceptance")))
+    return np.uint64(state.generate_state(1, np.uint64)[0])
 
 
 def _mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:

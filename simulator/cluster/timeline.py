@@ -12,9 +12,9 @@ class Timeline:
     """Sums of the drawn paths of all running sequences, by step number, and the steps at which sequences finish."""
 
     def __init__(self, size: int = 4096) -> None:
-        self.emitted = np.zeros(size, np.int64)
+        self.emitted = np.zeros(size, np.int32)
         """[step − base] tokens that the running sequences put out at the end of a step."""
-        self.new_blocks = np.zeros(size, np.int64)
+        self.new_blocks = np.zeros(size, np.int32)
         """[step − base] KV blocks that they need before it."""
         self.base = 0
         self.finishes: list[tuple[int, int]] = []
@@ -48,6 +48,12 @@ class Timeline:
             done.append(heappop(finishes)[1])
         return done
 
+    def steps_within(self, step: int, steps: int, room: int) -> int:
+        """Of so many steps from here, those whose new blocks fit into the room; the first one's are held already."""
+        at = step - self.base
+        later = np.cumsum(self.new_blocks[at + 1 : at + steps])
+        return 1 + int(np.searchsorted(later, room, side="right"))
+
     def _make_room(self, step: int, steps: int) -> tuple[int, int]:
         """Forget what is past, and grow if the future still does not fit."""
         for name in ("emitted", "new_blocks"):
@@ -56,7 +62,7 @@ class Timeline:
             size = old.size
             while size < 2 * (steps + 1) or size < 2 * future.size:
                 size *= 2
-            new = np.zeros(size, np.int64)
+            new = np.zeros(size, np.int32)
             new[: future.size] = future
             setattr(self, name, new)
         self.base = step

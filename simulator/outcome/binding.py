@@ -19,7 +19,12 @@ from simulator.physics.step import CAUSES, StepCost, StepModel, StepShape
 SAMPLE = 500
 """Most steps with prompts that are priced."""
 
-BLOCKED = {"kv_blocks": "kv_capacity", "max_num_seqs": "max_num_seqs", "token_budget": "token_budget"}
+BLOCKED = {
+    "kv_blocks": "kv_capacity",
+    "max_num_seqs": "max_num_seqs",
+    "token_budget": "token_budget",
+    "batch_wait": "batch_wait",
+}
 """What blocked the queue → what the deployment is bound by."""
 
 Weighted = tuple[StepShape, float]

@@ -12,7 +12,7 @@ from simulator.outcome.throughput import throughput
 from simulator.outcome.window import measured_window
 from simulator.spec.workload import PERCENTILES, Slo
 
-OPEN_LOOP = ("poisson", "constant", "trace")
+OPEN_LOOP = ("poisson", "constant", "gamma", "bursty", "diurnal", "trace")
 """Arrivals that come whether or not the cluster keeps up: only these can saturate it."""
 
 JUST_FAILED = 1.0001

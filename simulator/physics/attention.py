@@ -143,6 +143,11 @@ class AttentionCurve:
     flop_per_s: float
     """Rate that attention's arithmetic reaches [FLOP/s]."""
 
+    @property
+    def layers(self) -> int:
+        """Layers that launch an attention kernel."""
+        return self.shape.layers
+
     def decode_s(self, sequences: int, queries: int) -> tuple[float, float]:
         """Seconds of `sequences` with `queries` tokens each: a constant, and per position of their context."""
         if sequences <= 0:

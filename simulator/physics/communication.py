@@ -1,5 +1,6 @@
 """Time of collectives between the GPUs of a replica."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from simulator.errors import CatalogError
@@ -92,14 +93,30 @@ def link(links: Links, num_gpus: int, node_gpus: int) -> PointToPoint:
 class Group:
     """GPUs that exchange messages; `num_gpus` beyond a node are spread evenly over nodes."""
 
-    def __init__(self, links: Links, num_gpus: int, node_gpus: int, kernel: str, eager_kernel: str) -> None:
-        """Look up the tables that the group needs."""
+    def __init__(
+        self,
+        links: Links,
+        num_gpus: int,
+        node_gpus: int,
+        kernels: tuple[str, str],
+        measured: Callable[[int], tuple[CollectiveCurve, CollectiveCurve] | None] = lambda gpus: None,
+    ) -> None:
+        """Look up the tables that the group needs.
+
+        kernels: names of the all-reduce in graphs and outside. measured: their curves by GPUs of a node, where a
+        profile has them.
+        """
         self.num_gpus = num_gpus
         self.nodes = -(-num_gpus // node_gpus)
         self._link = link(links, num_gpus, node_gpus) if num_gpus > 1 else None
         local = -(-num_gpus // self.nodes)
         self._local_gpus = local
-        self._curves = [all_reduce_curve(links, name, local) for name in (kernel, eager_kernel)] if local > 1 else []
+        found = measured(local)
+        self.calibrated = found is not None or local == 1
+        """Whether its all-reduce within a node was measured with the engine."""
+        self._curves: tuple[CollectiveCurve, ...] = ()
+        if local > 1:
+            self._curves = found or tuple(all_reduce_curve(links, name, local) for name in kernels)
 
     def all_reduce_s(self, message_bytes: float, eager: bool) -> float:
         """Seconds of one all-reduce: within the nodes, then a ring between nodes in which every GPU carries its share.

@@ -6,15 +6,17 @@ It does not know whether the model is target or draft.
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from simulator.physics.attention import AttentionCurve, attention_curve
+from simulator.physics.attention import AttentionCurve
 from simulator.physics.communication import Group
-from simulator.physics.experts import ExpertLayers, expert_layers
+from simulator.physics.dense import Dense
+from simulator.physics.experts import ExpertLayers
 from simulator.physics.footprint import num_moe_layers
-from simulator.physics.formats import WeightFormat, peak_flop_per_s, weight_format
-from simulator.physics.matrices import dense_matrices, edge_layers, head_weights
+from simulator.physics.profiled import Calibration, ProfiledExperts
+from simulator.physics.profiled_attention import ProfiledAttention
 from simulator.spec.hardware import Gpu, Links
 from simulator.spec.model import Model
 from simulator.spec.policy import EnginePolicy, Quantisation
+from simulator.spec.profile import Profile
 from simulator.spec.speculation import KvDtype
 
 ACTIVATION_BYTES = 2.0
@@ -37,6 +39,19 @@ class Machine(NamedTuple):
     policy: EnginePolicy
     graph_max_tokens: int
     """Passes with more rows run without CUDA graphs."""
+    profile: Profile | None = None
+    """Measured curves; None: the catalog's efficiencies."""
+
+    @property
+    def step_s(self) -> float:
+        """Host time of a step that kernels do not hide: the profile's where it was fitted, else the policy's."""
+        fitted = self.profile is not None and self.profile.constants.fitted_on
+        return self.profile.constants.step_ms * 1e-3 if fitted and self.profile else self.policy.overhead.step_s
+
+    @property
+    def prompt_s(self) -> float:
+        """Host time of a prompt in the step that computes it."""
+        return self.profile.constants.request_host_ms * 1e-3 if self.profile is not None else 0.0
 
 
 class Split(NamedTuple):
@@ -108,13 +123,13 @@ class Forward:
     model: Model
     machine: Machine
     split: Split
-    dense: tuple[tuple[int, float, WeightFormat], ...]
-    """(layers, elements on one GPU, format) of every matrix."""
-    experts: tuple[ExpertLayers, ...]
-    head: tuple[float, WeightFormat]
-    attention: AttentionCurve
+    dense: Dense
+    experts: tuple[ExpertLayers | ProfiledExperts, ...]
+    head: Dense
+    attention: AttentionCurve | ProfiledAttention
     tensor_group: Group
     replica_group: Group
+    calibration: Calibration
 
     def layers(self, rows: int) -> LayersCost:
         """Seconds of all layers at `rows` tokens of the whole replica."""
@@ -122,10 +137,9 @@ class Forward:
             return LayersCost(0.0, 0.0, 0.0, 0.0, 0.0)
         mine = per_rank(rows, self.split.data_parallel)
         eager = mine > self.machine.graph_max_tokens
-        linear = sum(count * weights.gemm_s(size, mine) for count, size, weights in self.dense)
+        linear = self.dense.seconds(mine, eager)
         experts = sum(layers.seconds(rows) for layers in self.experts)
-        reading = sum(count * weights.reading_s(size) for count, size, weights in self.dense)
-        reading += sum(layers.reading_s(rows) for layers in self.experts)
+        reading = self.dense.reading_s + sum(layers.reading_s(rows) for layers in self.experts)
         collectives = self._collectives_s(mine, eager)
         launch = max(0.0, self._launch_s(eager) - (linear + experts + collectives))
         return LayersCost(linear, experts, collectives, launch, reading)
@@ -135,12 +149,11 @@ class Forward:
         if logit_rows <= 0:
             return HeadCost(0.0, 0.0, 0.0)
         rows = per_rank(logit_rows, self.split.data_parallel)
-        size, weights = self.head
         logits = rows * self.model.vocab_size
         others = 1.0 - 1.0 / self.split.tensor_parallel
         gathered = self.tensor_group.exchange_s(logits * ACTIVATION_BYTES * others)
         passes = logits * LOGIT_BYTES * LOGIT_PASSES / self.machine.gpu.memory.bandwidth_bytes_per_s
-        return HeadCost(weights.gemm_s(size, rows), gathered, passes)
+        return HeadCost(self.head.seconds(rows, rows > self.machine.graph_max_tokens), gathered, passes)
 
     def decode_attention(self, sequences: int, queries: int) -> tuple[float, float]:
         """Seconds of decode attention: a constant, and per position of the replica's context."""
@@ -160,7 +173,7 @@ class Forward:
     def _launch_s(self, eager: bool) -> float:
         """Time in which every operator is launched, or replayed from a graph."""
         reduces, exchanges = self._messages()
-        operators = sum(count for count, _, _ in self.dense) + self.attention.shape.layers + reduces + exchanges
+        operators = self.dense.operators + self.attention.layers + reduces + exchanges
         operators += MOE_OPERATORS * sum(layers.layers for layers in self.experts)
         overhead = self.machine.policy.overhead
         return operators * (overhead.eager_kernel_us if eager else overhead.kernel_floor_us) * 1e-6
@@ -186,30 +199,3 @@ class Forward:
         copies = min(self.model.moe.top_k, groups) * self.split.num_gpus / groups
         sent = hidden_bytes / tensor_parallel * copies * (1.0 - 1.0 / self.split.num_gpus)
         return seconds + exchanges * self.replica_group.exchange_s(sent)
-
-
-def build_forward(checkpoint: Checkpoint, machine: Machine, split: Split) -> Forward:
-    """A checkpoint on the machine's GPUs."""
-    model, gpu, policy = checkpoint.model, machine.gpu, machine.policy
-    plain = weight_format(gpu, policy, None)
-    low = weight_format(gpu, policy, checkpoint.weights) if checkpoint.weights is not None else plain
-    matrices = dense_matrices(model, split.tensor_parallel, checkpoint.weights, checkpoint.unquantised)
-    edges = edge_layers(model)[1] if "first_and_last_mlp" in checkpoint.unquantised else 0
-    formats = [(num_moe_layers(model) - edges, low), (edges, plain)]
-    overhead = policy.overhead
-    groups = [
-        Group(machine.links, num_gpus, gpu.node_gpus, overhead.all_reduce, overhead.all_reduce_eager)
-        for num_gpus in (split.tensor_parallel, split.num_gpus)
-    ]
-    peak = peak_flop_per_s(gpu, "bf16")
-    return Forward(
-        model=model,
-        machine=machine,
-        split=split,
-        dense=tuple((m.layers, m.weights, low if m.quantised else plain) for m in matrices),
-        experts=expert_layers(model, split.num_gpus, split.expert_parallel, formats),
-        head=(head_weights(model, split.tensor_parallel), plain),
-        attention=attention_curve(model, checkpoint.kv, split.tensor_parallel, gpu.attention, policy.linear_from, peak),
-        tensor_group=groups[0],
-        replica_group=groups[1],
-    )

@@ -19,6 +19,17 @@ class Matrix(NamedTuple):
     part: Part
     quantised: bool
     """Whether it is stored in the checkpoint's weight format; otherwise in bf16."""
+    inputs: float
+    """Input features on one GPU."""
+
+    @property
+    def outputs(self) -> float:
+        """Output features on one GPU."""
+        return self.weights / self.inputs
+
+
+Size = tuple[float, float]
+"""Elements of a matrix on one GPU, and its input features."""
 
 
 def dense_matrices(
@@ -32,18 +43,19 @@ def dense_matrices(
     low = quantisation is not None and not (quantisation.experts_only and model.moe is not None)
     edges = edge_layers(model) if low and "first_and_last_mlp" in unquantised else (0, 0)
     attention = [
-        Matrix(weights, model.num_layers, "attention", low and "attention" not in unquantised)
-        for weights in attention_weights(model, tensor_parallel)
+        Matrix(weights, model.num_layers, "attention", low and "attention" not in unquantised, inputs)
+        for weights, inputs in attention_sizes(model, tensor_parallel)
     ]
     mlp_width, shared_width = model.intermediate_size / tensor_parallel, shared_intermediate(model) / tensor_parallel
     moe_layers = num_moe_layers(model)
-    other = Matrix(model.other_params / model.num_layers, model.num_layers, "other", low)
+    hidden = float(model.hidden_size)
+    other = Matrix(model.other_params / model.num_layers, model.num_layers, "other", low, hidden)
     router_width = model.moe.num_experts if model.moe is not None else 0
     matrices = (
         *attention,
         *_mlp(model, mlp_width, model.num_layers - moe_layers, edges[0], "mlp", low),
         *_mlp(model, shared_width, moe_layers, edges[1], "shared", low),
-        Matrix(float(model.hidden_size * router_width), moe_layers, "router", False),
+        Matrix(float(model.hidden_size * router_width), moe_layers, "router", False, hidden),
         other,
     )
     return tuple(matrix for matrix in matrices if matrix.layers and matrix.weights)
@@ -62,35 +74,37 @@ def shared_intermediate(model: Model) -> int:
     return model.moe.num_shared * (model.moe.shared_intermediate or model.moe.expert_intermediate)
 
 
-def attention_weights(model: Model, tensor_parallel: int) -> tuple[float, ...]:
-    """Elements of each attention projection of one layer on one GPU."""
+def attention_sizes(model: Model, tensor_parallel: int) -> tuple[Size, ...]:
+    """Elements and inputs of each attention projection of one layer on one GPU."""
     if model.attention_params:
         half = model.attention_params / model.num_layers / tensor_parallel / 2
-        return (half, half)
+        return ((half, float(model.hidden_size)),) * 2
     if model.mla is not None:
-        return mla_weights(model.hidden_size, model.num_attention_heads, model.mla, tensor_parallel)
+        return mla_sizes(model.hidden_size, model.num_attention_heads, model.mla, tensor_parallel)
     heads = model.num_attention_heads / tensor_parallel
     kv_heads = max(model.num_kv_heads / tensor_parallel, 1.0)
     width = model.hidden_size * model.head_dim
-    return (width * (heads + 2.0 * kv_heads), width * heads)
+    return (width * (heads + 2.0 * kv_heads), float(model.hidden_size)), (width * heads, heads * model.head_dim)
 
 
-def mla_weights(hidden_size: int, num_heads: int, mla: Mla, tensor_parallel: int) -> tuple[float, ...]:
-    """Elements of MLA's projections on one GPU: down (replicated), up of queries, up of keys and values, output."""
+def mla_sizes(hidden_size: int, num_heads: int, mla: Mla, tensor_parallel: int) -> tuple[Size, ...]:
+    """MLA's projections on one GPU: down (replicated), up of queries, up of keys and values, output."""
     heads = num_heads / tensor_parallel
     return (
-        float(hidden_size * (mla.q_lora_rank + mla.kv_lora_rank + mla.qk_rope_head_dim)),
-        mla.q_lora_rank * heads * (mla.qk_nope_head_dim + mla.qk_rope_head_dim),
-        mla.kv_lora_rank * heads * (mla.qk_nope_head_dim + mla.v_head_dim),
-        heads * mla.v_head_dim * hidden_size,
+        (float(hidden_size * (mla.q_lora_rank + mla.kv_lora_rank + mla.qk_rope_head_dim)), float(hidden_size)),
+        (mla.q_lora_rank * heads * (mla.qk_nope_head_dim + mla.qk_rope_head_dim), float(mla.q_lora_rank)),
+        (mla.kv_lora_rank * heads * (mla.qk_nope_head_dim + mla.v_head_dim), float(mla.kv_lora_rank)),
+        (heads * mla.v_head_dim * hidden_size, heads * mla.v_head_dim),
     )
 
 
 def _mlp(model: Model, width: float, layers: int, edges: int, part: Part, quantised: bool) -> tuple[Matrix, ...]:
+    if not width:
+        return ()
     down = model.hidden_size * width
-    sizes = (down * (model.mlp_matrices - 1), down)
-    middle = [Matrix(weights, layers - min(edges, layers), part, quantised) for weights in sizes]
-    return (*middle, *[Matrix(weights, min(edges, layers), part, False) for weights in sizes])
+    sizes = ((down * (model.mlp_matrices - 1), float(model.hidden_size)), (down, width))
+    middle = [Matrix(size, layers - min(edges, layers), part, quantised, inputs) for size, inputs in sizes]
+    return (*middle, *[Matrix(size, min(edges, layers), part, False, inputs) for size, inputs in sizes])
 
 
 def head_weights(model: Model, tensor_parallel: int) -> float:

@@ -8,10 +8,12 @@ from typing import Generic, Literal, TypeVar
 
 from simulator.catalog.load import load_engine, load_gpu, load_links, load_model, load_quantisation
 from simulator.physics.draft import NO_DRAFT, Affine, DraftCost, abstract_draft, modelled_draft
-from simulator.physics.forward import Checkpoint, Forward, HeadCost, LayersCost, Machine, Split, build_forward
+from simulator.physics.build import build_forward
+from simulator.physics.forward import Checkpoint, Forward, HeadCost, LayersCost, Machine, Split
 from simulator.physics.step import StepCost, StepShape
 from simulator.spec.deployment import Deployment
 from simulator.spec.policy import Quantisation
+from simulator.spec.profile import Profile
 from simulator.spec.speculation import Draft, WeightDtype
 
 Bound = Literal["weight_bandwidth", "compute", "kv_bandwidth", "prefill_compute", "collectives", "draft", "host"]
@@ -34,7 +36,7 @@ class Memo(dict[K, V], Generic[K, V]):
 
 
 class CatalogStepModel:
-    """The `StepModel` of a deployment, from the catalog's efficiencies."""
+    """The `StepModel` of a deployment, from measured curves or from the catalog's efficiencies."""
 
     def __init__(self, target: Forward, draft: DraftCost, draft_tokens: int) -> None:
         """Nothing is computed before it is asked for."""
@@ -43,7 +45,8 @@ class CatalogStepModel:
         self.draft = draft
         self.draft_tokens = draft_tokens
         """Draft tokens K of the deployment."""
-        self._step_s = overhead.step_s
+        self._step_s = target.machine.step_s
+        self._request_s = target.machine.prompt_s
         self._sampler_s = overhead.sampling_us_per_step * 1e-6
         self._prefill_slope_s = target.prefill_context_s
         self._both_prefill_slope_s = target.prefill_context_s + draft.prefill_context_s
@@ -72,6 +75,7 @@ class CatalogStepModel:
             + slope * context
             + self._prompt_s[prefill_tokens]
             + self._both_prefill_slope_s * prefill_context
+            + self._request_s * prompts
         )
 
     def cost(self, shape: StepShape) -> StepCost:
@@ -89,7 +93,9 @@ class CatalogStepModel:
             prefill_attention_s=prefill_s + self._prefill_slope_s * prefill_context,
             collectives_s=layers.collectives_s + head.collectives_s,
             sampling_s=head.sampling_s + (self._sampler_s if verify_tokens + prompts else 0.0),
-            overhead_s=layers.launch_s + (self._step_s if verify_tokens + prefill_tokens else 0.0),
+            overhead_s=layers.launch_s
+            + (self._step_s if verify_tokens + prefill_tokens else 0.0)
+            + self._request_s * prompts,
             draft_s=draft_s
             + draft_context_s * context
             + draft_prefill_s
@@ -148,13 +154,17 @@ class CatalogStepModel:
         return attention_s + draft_s, context_s + draft_context_s
 
 
-def build_step_model(deployment: Deployment) -> CatalogStepModel:
-    """The step model of one replica of a deployment, from the catalog."""
+def build_step_model(deployment: Deployment, profile: Profile | None = None) -> CatalogStepModel:
+    """The step model of one replica of a deployment, from these measured curves, or else from the catalog."""
     gpu = load_gpu(deployment.gpu)
     policy = load_engine(deployment.engine.policy)
     graphs = deployment.engine.cuda_graph_max_tokens
     machine = Machine(
-        gpu, load_links(gpu.links), policy, policy.scheduler.cuda_graph_max_tokens if graphs is None else graphs
+        gpu,
+        load_links(gpu.links),
+        policy,
+        policy.scheduler.cuda_graph_max_tokens if graphs is None else graphs,
+        profile,
     )
     served = deployment.target
     checkpoint = Checkpoint(load_model(served.model), _quantisation(served.weights), served.kv, served.unquantised)

@@ -12,7 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from simulator.cluster.traffic import offered_rate, request_chunks, trace_rate
+from simulator.cluster.traces import trace_rate
+from simulator.cluster.traffic import offered_rate, request_chunks
 from simulator.outcome.slo import Verdict
 from simulator.spec.workload import Workload
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from math import exp
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from simulator.cluster.lengths import LENGTHS
 from simulator.cluster.limits import Limits, StepTimes
 from simulator.cluster.plan import limits_of, planner_of
-from simulator.cluster.traces import read_azure
+from simulator.cluster.traffic import trace_classes, trace_of
 from simulator.physics.step import StepShape
 from simulator.run import step_model_of
 from simulator.spec.scenario import Scenario
@@ -123,7 +122,7 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
     Raises ScenarioError when the deployment does not fit into its GPUs.
     """
     spec = scenario.deployments[deployment]
-    limits = limits_of(deployment, spec)
+    limits = limits_of(deployment, spec, scenario.workload)
     planner = planner_of(spec, limits, list(scenario.workload.classes), scenario.seed, 0)
     prompts, outputs, classes = _sample(scenario)
     kept = prompts <= limits.longest_prompt
@@ -178,15 +177,16 @@ def _sample(scenario: Scenario) -> tuple[NDArray[np.int64], NDArray[np.int64], N
     workload = scenario.workload
     even = _Even(scenario.seed)
     edges = np.cumsum(list(workload.classes.values()))[:-1]
-    if workload.lengths.kind == "trace":
-        assert workload.arrivals.kind == "trace"
-        _, prompts, outputs = read_azure(Path(workload.arrivals.file), workload.arrivals.limit)
-        at = (np.arange(4 * SAMPLED_REQUESTS) * prompts.size) // (4 * SAMPLED_REQUESTS)
-        prompts, outputs = prompts[at], outputs[at]
-    else:
+    if workload.arrivals.kind != "trace":
         prompts, outputs = LENGTHS[workload.lengths.kind](workload.lengths)(even, SAMPLED_REQUESTS)  # type: ignore[arg-type]
-    classes = np.searchsorted(edges, even.random((prompts.size, 1))[:, 0], side="right")
-    return prompts, outputs, classes
+        return prompts, outputs, np.searchsorted(edges, even.random((prompts.size, 1))[:, 0], side="right")
+    table = trace_of(workload, workload.arrivals)
+    table = table.take((np.arange(4 * SAMPLED_REQUESTS) * table.size) // (4 * SAMPLED_REQUESTS))
+    prompts, outputs = table.prompt_tokens, table.output_tokens
+    if workload.lengths.kind != "trace":
+        prompts, outputs = LENGTHS[workload.lengths.kind](workload.lengths)(even, table.size)  # type: ignore[arg-type]
+    drawn = np.searchsorted(edges, even.random((prompts.size, 1))[:, 0], side="right")
+    return prompts, outputs, trace_classes(workload, table, drawn)
 
 
 def normal_quantile(chance: Floats) -> Floats:

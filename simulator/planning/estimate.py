@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from simulator.cluster.arrivals import pattern_of
 from simulator.outcome.cost import joules_per_token_bound, usd_per_hour, usd_per_million_tokens
 from simulator.outcome.latency import summarise
 from simulator.outcome.report import Row, RowContext, empty_row
@@ -14,7 +15,7 @@ from simulator.planning.steady_cluster import Load, SteadyCluster, latency_value
 from simulator.planning.study import row_context, why_unfit
 from simulator.run import step_model_of
 from simulator.spec.scenario import Scenario
-from simulator.spec.workload import Slo
+from simulator.spec.workload import Slo, Workload
 
 
 def estimate(scenario: Scenario, deployment: str, point: str = "base") -> Row:
@@ -32,6 +33,7 @@ def estimate(scenario: Scenario, deployment: str, point: str = "base") -> Row:
     load = cluster.offered(axis.kind, axis.offered)
     offered = None if axis.kind == "batch" else axis.offered if axis.kind == "rate" else load.rate_per_s
     row = empty_row(context, "estimate", "") | {"fits": True, "reason": None, "simulated_runs": 0}
+    row["capacity_note"] = not_estimated(scenario.workload)
     row |= _latencies(load, demand)
     row |= _speculation(demand, load, step_model_of(scenario.deployments[deployment]))
     row |= _rates(demand, load, context)
@@ -39,6 +41,24 @@ def estimate(scenario: Scenario, deployment: str, point: str = "base") -> Row:
     if axis.kind == "rate" and offered is not None and offered > cluster.saturation():
         row |= {"saturated": True, "holds_slo": False}
     return row | _planned(cluster, offered, context)
+
+
+def not_estimated(workload: Workload) -> str | None:
+    """What the estimate leaves out of the arrivals, which it takes for Poisson at their mean rate."""
+    arrivals = workload.arrivals
+    if arrivals.kind == "gamma":
+        said = f"gaps with a coefficient of variation of {arrivals.cv:g}" if arrivals.cv != 1.0 else ""
+    elif arrivals.kind == "bursty":
+        said = f"bursts of {arrivals.burst_factor:g} times the mean rate"
+    elif arrivals.kind == "diurnal":
+        said = f"a peak of {float(pattern_of(arrivals)[1].max()):.3g} times the mean rate"
+    else:
+        said = "the trace's own bursts" if arrivals.kind == "trace" else ""
+    return (
+        f"estimated for Poisson arrivals at the mean rate, without {said}: `specfleet run` simulates it"
+        if said
+        else None
+    )
 
 
 def guess_capacity(scenario: Scenario, deployment: str) -> float | None:

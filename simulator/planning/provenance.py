@@ -1,6 +1,7 @@
 """Where a study's numbers come from: version, seed, prices, and the sources of every catalog file that it used."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -15,7 +16,11 @@ from simulator.catalog.load import (
     load_quantisation,
 )
 from simulator.outcome.cost import resolve_price
+from simulator.physics.communication import link
+from simulator.physics.formats import compute_dtype, linear_efficiency
 from simulator.spec.deployment import CatalogPrice, Deployment
+from simulator.spec.hardware import ComputeDtype, Gpu, Links
+from simulator.spec.policy import EnginePolicy
 from simulator.spec.scenario import Scenario
 from simulator.spec.sources import Sources
 
@@ -27,7 +32,7 @@ Used = tuple[str, Sources]
 
 def provenance(scenario: Scenario) -> dict[str, Any]:
     """Everything that a reader needs to trace a number of the study, ready for JSON."""
-    used = dict(_used(scenario))
+    used = _merged(_used(scenario))
     return {
         "version": package_version(),
         "seed": scenario.seed,
@@ -62,24 +67,54 @@ def _price(deployment: Deployment) -> dict[str, Any]:
 
 
 def _used(scenario: Scenario) -> Iterator[Used]:
+    """Catalog files, each with the sources of those of its numbers that this scenario reads."""
     lengths = scenario.workload.lengths
     if lengths.kind == "empirical":
         yield f"lengths/{lengths.table}", load_lengths(lengths.table).sources
     for deployment in scenario.deployments.values():
-        gpu = load_gpu(deployment.gpu)
-        yield f"gpus/{deployment.gpu}", gpu.sources
-        yield f"links/{gpu.links}", load_links(gpu.links).sources
-        yield f"engines/{deployment.engine.policy}", load_engine(deployment.engine.policy).sources
+        gpu, engine = load_gpu(deployment.gpu), load_engine(deployment.engine.policy)
+        yield f"gpus/{deployment.gpu}", _named(gpu.sources, _read_of_gpu(gpu, engine, deployment))
+        yield f"links/{gpu.links}", _read_of_links(load_links(gpu.links), gpu, deployment)
+        yield f"engines/{deployment.engine.policy}", engine.sources
         yield f"models/{deployment.target.model}", load_model(deployment.target.model).sources
         yield from _weights(deployment.target.weights)
         yield from _draft(deployment)
         if isinstance(deployment.price, CatalogPrice):
-            yield f"prices/{deployment.price.catalog}", load_price_list(deployment.price.catalog).sources
+            prices = load_price_list(deployment.price.catalog)
+            read = {entry.source for entry in prices.prices if entry.gpu == deployment.gpu}
+            yield f"prices/{deployment.price.catalog}", _named(prices.sources, read)
+
+
+def _named(sources: Sources, keys: AbstractSet[str]) -> Sources:
+    return {key: source for key, source in sources.items() if key in keys}
+
+
+def _read_of_gpu(gpu: Gpu, engine: EnginePolicy, deployment: Deployment) -> set[str]:
+    """Keys of the sources that the datasheet, memory, attention and the linear layers in use come from."""
+    formats = {deployment.target.weights, _draft_weights(deployment)} - {"bf16"}
+    dtypes: set[ComputeDtype] = {"bf16", *(compute_dtype(gpu, load_quantisation(name)) for name in formats)}
+    sections = (gpu.memory.source, gpu.compute.source, gpu.power.source, gpu.attention.source)
+    linear = [linear_efficiency(gpu, engine.linear_from, dtype) for dtype in dtypes]
+    return {gpu.source, *sections, *(used.source for used in linear)}
+
+
+def _read_of_links(links: Links, gpu: Gpu, deployment: Deployment) -> Sources:
+    """Sources of the links that messages within a replica cross; none where every group is one GPU."""
+    target = deployment.target
+    drafts = 1 if deployment.speculation.kind == "none" else deployment.speculation.draft.tensor_parallel
+    groups = {size for size in (target.tensor_parallel, target.num_gpus, drafts) if size > 1}
+    crossed = {link(links, size, gpu.node_gpus).source for size in groups}
+    return _named(links.sources, {links.source, *crossed} if groups else set())
 
 
 def _weights(weights: str) -> Iterator[Used]:
     if weights != "bf16":
         yield f"quantisation/{weights}", load_quantisation(weights).sources
+
+
+def _draft_weights(deployment: Deployment) -> str:
+    """Weight format of the draft; bf16 where there is none, or none that the catalog knows."""
+    return "bf16" if deployment.speculation.kind == "none" else deployment.speculation.draft.weights
 
 
 def _draft(deployment: Deployment) -> Iterator[Used]:
@@ -92,6 +127,14 @@ def _draft(deployment: Deployment) -> Iterator[Used]:
     for acceptance in draft.acceptance.values():
         if acceptance.preset is not None:
             yield f"acceptance/{acceptance.preset}", load_acceptance(acceptance.preset).sources
+
+
+def _merged(used: Iterable[Used]) -> dict[str, Sources]:
+    """Every file once, with what any deployment reads of it."""
+    merged: dict[str, Sources] = {}
+    for file, sources in used:
+        merged[file] = merged.get(file, {}) | sources
+    return {file: sources for file, sources in merged.items() if sources}
 
 
 def _assumptions(scenario: Scenario, used: dict[str, Sources]) -> Iterator[str]:
@@ -110,6 +153,8 @@ def _stated(deployment: Deployment) -> Iterator[str]:
         yield f"${price.usd_per_gpu_hour:g} per GPU-hour ({price.source})"
     if deployment.speculation.kind == "none":
         return
-    for which, acceptance in deployment.speculation.draft.acceptance.items():
-        if acceptance.preset is None:
-            yield f"acceptance of class {which} as the scenario states it"
+    given = deployment.speculation.draft.acceptance.items()
+    own = [name for name, acceptance in given if acceptance.preset is None]
+    if own:
+        classes = "class " if len(own) == 1 else "classes "
+        yield f"acceptance of {classes}{', '.join(own)} as the scenario states it"

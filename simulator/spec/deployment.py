@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from simulator.spec.base import Count, Fraction, Name, Positive, Spec, Text
+from simulator.spec.base import Count, Flag, Fraction, Name, Positive, Spec, Text
 from simulator.spec.speculation import KvDtype, NoSpeculation, Speculation, WeightDtype
 
 PriceBasis = Literal["on_demand", "spot", "reserved", "owned", "assumption"]
@@ -61,6 +61,15 @@ class Target(Spec):
         return self.tensor_parallel * self.data_parallel
 
 
+class BatchWait(Spec):
+    """New prompts are held back until enough of them wait (TensorRT-LLM's batch waiting)."""
+
+    steps: Count
+    """Steps after which they are let in whatever waits."""
+    budget_share: Fraction
+    """Share of the token budget at which they are let in at once."""
+
+
 class Engine(Spec):
     """The serving engine's policy; what is left out takes the policy's default in the catalog."""
 
@@ -78,8 +87,17 @@ class Engine(Spec):
     """Share of the CUDA-visible memory that the engine may use."""
     hbm_budget_gb: Positive | None = None
     """Cap on what a GPU may use [10^9 bytes], below the memory fraction."""
-    scheduler: Literal["fcfs"] = "fcfs"
+    scheduler: Literal["fcfs", "shortest_prompt", "priority"] = "fcfs"
     """Order of the waiting requests."""
+    prefix_cache: Flag | None = None
+    """Whether KV of prompts and outputs is kept for later prompts that begin alike."""
+    admission: Literal["max_utilisation", "no_eviction"] | None = None
+    """max_utilisation: KV blocks are taken as they are needed, and a request may be preempted; no_eviction: the blocks
+    of the longest output that a request may ask for are reserved when it is admitted."""
+    preemption: Literal["recompute", "swap"] = "recompute"
+    """What happens to the KV of a preempted request: computed again, or moved to the host and back."""
+    batch_wait: BatchWait | None = None
+    """Prompts wait for company while others decode."""
     cuda_graph_max_tokens: Annotated[int, Field(strict=True, ge=0, le=10**9)] | None = None
     """Steps with more rows than this run without CUDA graphs."""
 
@@ -87,7 +105,9 @@ class Engine(Spec):
 class Router(Spec):
     """How requests are shared out over replicas."""
 
-    kind: Literal["round_robin", "least_outstanding_tokens"] = "least_outstanding_tokens"
+    kind: Literal["round_robin", "least_outstanding_tokens", "power_of_two_choices", "prefix_aware"] = (
+        "least_outstanding_tokens"
+    )
 
 
 class Deployment(Spec):

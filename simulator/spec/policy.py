@@ -14,6 +14,10 @@ class SchedulerDefaults(Spec):
     kv_block_tokens: Count
     chunked_prefill: Flag
     """Whether a prompt may be split over steps; otherwise a prompt waits until it fits into one step's budget."""
+    prefix_cache: Flag = True
+    """Whether KV is kept for later prompts that begin alike."""
+    admission: Literal["max_utilisation", "no_eviction"] = "max_utilisation"
+    """Whether the blocks of the longest output are reserved when a request is admitted."""
     cuda_graph_max_tokens: CountOrZero
     """Steps with more rows than this run eagerly."""
     source: str

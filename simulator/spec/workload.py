@@ -1,60 +1,13 @@
 """What arrives: when requests come, how long they are, and what kinds of task they hold."""
 
+from itertools import pairwise
+from math import ceil
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from simulator.spec.base import Count, CountOrZero, Fraction, Name, Positive, Spec, Text
-
-
-class PoissonArrivals(Spec):
-    """Independent arrivals at a constant mean rate."""
-
-    kind: Literal["poisson"]
-    rate_per_s: Positive
-    """Mean requests per second over the whole cluster."""
-
-
-class ConstantArrivals(Spec):
-    """One request every 1 / rate seconds."""
-
-    kind: Literal["constant"]
-    rate_per_s: Positive
-    """Requests per second over the whole cluster."""
-
-
-class ClosedLoopArrivals(Spec):
-    """A fixed number of clients; each sends its next request when its last one ends."""
-
-    kind: Literal["closed_loop"]
-    concurrency: Count
-    """Requests in flight over the whole cluster."""
-
-
-class QueuedAtOnceArrivals(Spec):
-    """All requests are in the queue at time 0: an offline batch."""
-
-    kind: Literal["queued_at_once"]
-
-
-class TraceArrivals(Spec):
-    """Requests replayed from a trace file."""
-
-    kind: Literal["trace"]
-    file: Text
-    """Path of the trace, relative to the scenario file: an Azure LLM inference CSV."""
-    time_scale: Positive = 1.0
-    """All times are multiplied by this: 2 stretches the trace to twice its duration."""
-    rate_scale: Positive = 1.0
-    """Below 1 each request is kept with this chance; above 1 requests are repeated, spread up to the next arrival."""
-    limit: Count | None = None
-    """Replay the first so many requests only."""
-
-
-Arrivals = Annotated[
-    PoissonArrivals | ConstantArrivals | ClosedLoopArrivals | QueuedAtOnceArrivals | TraceArrivals,
-    Field(discriminator="kind"),
-]
+from simulator.spec.arrivals import Arrivals, DiurnalArrivals
+from simulator.spec.base import Count, CountOrZero, Fraction, Name, NotNegative, Positive, Spec
 
 TokenRange = Annotated[tuple[Count, Count], Field(strict=False)]
 """Lowest and highest number of tokens, both included."""
@@ -118,6 +71,28 @@ class EmpiricalLengths(Spec):
     """Name of a table in the catalog's lengths folder."""
 
 
+class QuantileLengths(Spec):
+    """A joint table of prompt and output lengths that stands in the file; `specfleet import trace --fit` writes one."""
+
+    kind: Literal["quantiles"]
+    prompt_tokens: Annotated[tuple[Positive, ...], Field(strict=False, min_length=2, max_length=2000)]
+    """Prompt tokens at evenly spaced quantiles, from the lowest to the highest."""
+    output_tokens: Annotated[
+        tuple[Annotated[tuple[Positive, ...], Field(strict=False, min_length=2, max_length=2000)], ...],
+        Field(strict=False, min_length=1, max_length=200),
+    ]
+    """One row per equally likely group of prompts, shortest first: output tokens at evenly spaced quantiles."""
+
+    @model_validator(mode="after")
+    def _rising(self) -> Self:
+        for row in (self.prompt_tokens, *self.output_tokens):
+            if any(low > high for low, high in pairwise(row)):
+                raise ValueError("quantiles go from the lowest to the highest; sort them")
+        if len({len(row) for row in self.output_tokens}) > 1:
+            raise ValueError("all rows of output_tokens need the same number of quantiles")
+        return self
+
+
 class TraceLengths(Spec):
     """Each request's own lengths, from the trace that gives the arrivals."""
 
@@ -125,7 +100,7 @@ class TraceLengths(Spec):
 
 
 Lengths = Annotated[
-    FixedLengths | UniformLengths | LogNormalLengths | EmpiricalLengths | TraceLengths,
+    FixedLengths | UniformLengths | LogNormalLengths | EmpiricalLengths | QuantileLengths | TraceLengths,
     Field(discriminator="kind"),
 ]
 
@@ -148,6 +123,34 @@ class Horizon(Spec):
         return self
 
 
+def _covers_a_period(arrivals: DiurnalArrivals, horizon: Horizon) -> None:
+    """A run that ends before the peak would call a cluster large enough that is not."""
+    needed = ceil(arrivals.rate_per_s * arrivals.period_s)
+    if horizon.requests < needed * (1 - 1e-9):
+        raise ValueError(
+            f"the horizon of {horizon.requests} requests covers {horizon.requests / arrivals.rate_per_s:.4g} s of the "
+            f"period of {arrivals.period_s:g} s, and may miss the peak: ask for at least {needed} requests, or "
+            "squeeze the pattern into a shorter period_s"
+        )
+
+
+class Prefix(Spec):
+    """What prompts have in common, for the engine's prefix cache."""
+
+    shared_tokens: CountOrZero = 0
+    """System prompt at the start of every prompt, on top of the drawn length [tokens]."""
+    turns: Annotated[Count, Field(le=1000)] = 1
+    """Requests of a session; each turn's prompt holds all that was said before, and the drawn length is what is new."""
+    think_time_s: NotNegative = 0.0
+    """Mean time between the end of an answer and the session's next turn (exponential) [s]."""
+
+    @model_validator(mode="after")
+    def _turns_think(self) -> Self:
+        if self.think_time_s and self.turns == 1:
+            raise ValueError("think_time_s has no effect with turns: 1; give turns of 2 or more, or leave it out")
+        return self
+
+
 class Workload(Spec):
     """The traffic that every deployment is offered."""
 
@@ -155,6 +158,11 @@ class Workload(Spec):
     lengths: Lengths
     classes: dict[Name, Fraction] = Field(default_factory=lambda: {"all": 1.0})
     """Share of each task class; acceptance is looked up by class. The shares sum to 1."""
+    prefix: Prefix = Prefix()
+    max_output_tokens: Count | None = None
+    """Longest output that requests ask for: outputs are cut there, and an engine that reserves KV reserves for it."""
+    priorities: dict[Name, Annotated[int, Field(strict=True, ge=0, le=1000)]] = Field(default_factory=dict)
+    """Class → priority, 0 if it is not named; lower is served first by the scheduler `priority`."""
     horizon: Horizon
 
     @model_validator(mode="after")
@@ -164,6 +172,13 @@ class Workload(Spec):
             raise ValueError(f"the shares of the classes sum to {total:g}, not to 1")
         if self.lengths.kind == "trace" and self.arrivals.kind != "trace":
             raise ValueError("lengths of kind trace need arrivals of kind trace")
+        if self.arrivals.kind == "trace" and self.prefix != Prefix():
+            raise ValueError("a trace brings its own prefixes: leave prefix out")
+        unknown = [name for name in self.priorities if name not in self.classes]
+        if unknown:
+            raise ValueError(f"priorities of class {', '.join(unknown)}, which is not among classes")
+        if self.arrivals.kind == "diurnal":
+            _covers_a_period(self.arrivals, self.horizon)
         return self
 
 

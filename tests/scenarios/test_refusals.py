@@ -92,7 +92,7 @@ REFUSED = [
         "{kind: poison, rate_per_s: 4}",
         "workload.arrivals.kind: 'poison': unknown kind; nearest: poisson; known: poisson",
     ),
-    (ARRIVALS, "{rate_per_s: 4}", "workload.arrivals: kind is missing; known: poisson, constant, closed_loop"),
+    (ARRIVALS, "{rate_per_s: 4}", "workload.arrivals: kind is missing; known: poisson, constant, gamma"),
     (LENGTHS, "{kind: normal}", "workload.lengths.kind: 'normal': unknown kind; nearest: lognormal"),
     ("replicas: 1", "replicas: 1\n    router: {kind: random}", "deployments.plain.router.kind: 'random': not one of"),
     # names of the catalog
@@ -123,6 +123,36 @@ REFUSED = [
     # traces
     (ARRIVALS, "{kind: trace, file: no.csv}", "workload.arrivals.file: 'no.csv': no such trace; looked for"),
     (LENGTHS, "{kind: trace}", "lengths of kind trace need arrivals of kind trace"),
+    # arrivals
+    (ARRIVALS, "{kind: gamma, rate_per_s: 4}", "workload.arrivals.cv: missing: Standard deviation of the gaps"),
+    (
+        ARRIVALS,
+        "{kind: bursty, rate_per_s: 4, burst_factor: 5, on_s: 10, off_s: 30}",
+        "workload.arrivals: burst_factor 5: bursts that take 0.25 of the time bring at most 4 times the mean rate",
+    ),
+    (ARRIVALS, "{kind: diurnal, rate_per_s: 4, period_s: 20}", "need one of peak_to_mean (a sine wave), profile"),
+    (
+        ARRIVALS,
+        "{kind: diurnal, rate_per_s: 4, period_s: 20, profile: [0, 0]}",
+        "all weights of the pattern are 0, so nothing ever arrives",
+    ),
+    (
+        ARRIVALS,
+        "{kind: diurnal, rate_per_s: 4, period_s: 86400, peak_to_mean: 2}",
+        "workload: the horizon of 100 requests covers 25 s of the period of 86400 s, and may miss the peak: ask for at "
+        "least 345600 requests",
+    ),
+    (
+        ARRIVALS,
+        "{kind: trace, file: x.csv, window: {start_s: 9, end_s: 3}}",
+        "workload.arrivals.window: end_s (3) must be above start_s (9)",
+    ),
+    (LENGTHS, "{kind: quantiles, prompt_tokens: [9, 3], output_tokens: [[1, 2]]}", "quantiles go from the lowest to"),
+    (
+        LENGTHS,
+        "{kind: quantiles, prompt_tokens: [3, 9], output_tokens: [[1, 2], [1, 2, 3]]}",
+        "all rows of output_tokens need the same number of quantiles",
+    ),
     # not modelled
     ("replicas: 1", "replicas: 1\n    prefill: {}", "prefill/decode disaggregation is not modelled"),
     ("replicas: 1", "replicas: 1\n    disaggregation: true", "prefill/decode disaggregation is not modelled"),
@@ -133,9 +163,6 @@ REFUSED = [
     ("weights: bf16", "weights: bf16, pipeline_parallel: 2", "pipeline parallelism is not modelled yet"),
     ("policy: vllm", "policy: vllm, prefix_cache: true", "prefix caching is not modelled yet"),
     (HORIZON, f"{HORIZON}\n  prefix: {{turns: 2}}", "workload.prefix: prefix caching is not modelled yet"),
-    (ARRIVALS, "{kind: gamma, cv: 2}", "gamma arrivals are not modelled yet; known: poisson"),
-    (ARRIVALS, "{kind: bursty}", "bursty arrivals are not modelled yet"),
-    (ARRIVALS, "{kind: diurnal}", "diurnal arrivals are not modelled yet"),
     ("kind: drafts", "kind: heads", "speculation by heads (EAGLE, MTP) is not modelled yet; known: none, drafts"),
     ("kind: drafts", "kind: ngram", "n-gram speculation is not modelled yet"),
     ("kind: drafts", "kind: moe_subset", "speculation by a subset of the experts is not modelled yet"),
@@ -238,7 +265,7 @@ def test_a_thousand_mistakes_are_cut_to_a_readable_number():
 def test_a_trace_is_looked_for_beside_the_scenario_file(tmp_path):
     folder = tmp_path / "here"
     folder.mkdir()
-    (folder / "trace.csv").write_text("TIMESTAMP,ContextTokens,GeneratedTokens\n")
+    (folder / "trace.csv").write_text("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.9799600,100,10\n")
     file = folder / "chat.yaml"
     file.write_text(edited((ARRIVALS, "{kind: trace, file: trace.csv}")))
 

@@ -53,11 +53,11 @@ def uniform_lengths(prompts, outputs):
 
 def make_plan(
     times=None, *, replicas=1, survival=(), kv_blocks=100_000, max_num_seqs=256, max_num_batched_tokens=8192,
-    max_model_len=8192, chunked_prefill=True, step_by_step=False, router="least_outstanding_tokens", seed=0,
+    max_model_len=8192, chunked_prefill=True, step_by_step=False, router="least_outstanding_tokens", seed=0, **choices,
 ) -> ClusterPlan:  # fmt: skip
     draft_tokens = len(survival)
     counts = np.arange(-(-max_model_len // 16) + 1)
-    planner = PathPlanner(draft_tokens, (np.array([survival]),), acceptance_key(seed, 0), 16, counts)
+    planner = PathPlanner(draft_tokens, (np.array([survival]),), acceptance_key(seed, 0), 16, counts, choices.get("reserve_output_tokens") is not None)
     limits = Limits(
         kv_blocks,
         16,
@@ -68,6 +68,7 @@ def make_plan(
         draft_tokens,
         chunked_prefill,
         step_by_step,
+        **choices,
     )
     return ClusterPlan(replicas, router, limits, times or LinearTimes(), planner)
 
@@ -80,21 +81,28 @@ def assert_conserved(cluster: Cluster) -> None:
     """What must hold at any moment: blocks and tokens held are those of the requests that run."""
     book = cluster.book
     for replica in cluster.replicas:
-        held = sum(replica.blocks_of.values())
+        residents = replica.residents
+        held = sum(residents.own.values()) + shared_blocks(residents)
         context = 0
         for request, first in replica.started.items():
             done = replica.step - first
             held += int(book.new_blocks[request][:done].sum())
-            prompt = replica.prompts.get(request) or book.prompt_tokens[request]
+            prompt = replica.admission.prompts.get(request) or book.prompt_tokens[request]
             context += prompt + 1 + int(book.emitted[request][:done].sum())
-        pending = _pending_blocks(replica)
-        assert replica.blocks_used in (held, held + pending)
-        assert 0 <= replica.blocks_used <= replica.limits.kv_blocks
+        pool = residents.pool
+        assert pool.used in (held, held + _pending_blocks(replica))
+        assert 0 <= pool.used <= pool.used + pool.cache.idle_blocks <= replica.limits.kv_blocks
         assert replica.context_tokens == context
-    accounted = sum(r == r for r in book.finish_s[: cluster.arrived])
-    running = sum(len(r.started) + len(r.waiting) + (r.partial is not None) for r in cluster.replicas)
-    in_a_step = cluster.arrived - accounted - running - len([r for r in book.rejected if r < cluster.arrived])
+    accounted = sum(book.finish_s[r] == book.finish_s[r] for r in cluster.came)
+    running = sum(len(r.started) + len(r.waiting.heap) + (r.admission.partial is not None) for r in cluster.replicas)
+    in_a_step = len(cluster.came) - accounted - running - sum(r in book.rejected for r in cluster.came)
     assert in_a_step >= 0
+
+
+def shared_blocks(residents) -> int:
+    """Blocks of the segments that running requests share, each counted once."""
+    used = {segment for segments in residents._shared.values() for segment in segments}
+    return sum(residents.pool.cache._blocks[segment] for segment in used)
 
 
 def _pending_blocks(replica) -> int:

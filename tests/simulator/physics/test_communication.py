@@ -14,7 +14,7 @@ SIZES = st.floats(1, 1e9)
 
 
 def group(num_gpus, links=H200, kernel="vllm_graph"):
-    return Group(links, num_gpus, 8, kernel, "vllm_eager")
+    return Group(links, num_gpus, 8, (kernel, "vllm_eager"))
 
 
 def bare_links(**parts):

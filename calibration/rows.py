@@ -1,0 +1,145 @@
+"""Published serving rows as deployments and protocols: what each benchmark ran, by its source."""
+
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from calibration.replay import Protocol
+from simulator.catalog.load import load_engine
+from simulator.physics.ledger import memory_ledger
+from simulator.spec.deployment import Deployment
+
+CLOSED_REQUESTS = 10
+"""Requests per client in a closed loop (InferenceX)."""
+
+
+class Case(NamedTuple):
+    """One row, ready to be predicted."""
+
+    id: str
+    group: str
+    """Engine, GPU, model, precision, GPUs of a replica and lengths: rows that differ in concurrency only."""
+    deployment: Deployment
+    protocol: Protocol
+    ttft_s: float
+    tpot_s: float
+    tokens_per_s_per_gpu: float
+
+
+def skip_reason(row: Any) -> str:
+    """Why a row is not comparable (see shared/measured/README.md); empty when it is."""
+    if row.model == "llama-3.1-8b" and row.gpu == "h100-sxm" and row.load == "closed_loop":
+        return "no precision; another harness"
+    if row.model == "llama-3.1-8b" and row.engine == "vllm" and row.gpu == "h200-sxm":
+        return "faster than its kernels: a prefix cache was at work"
+    if row.gpu in ("gh200", "gb200"):
+        return "extra"
+    return ""
+
+
+def case_of(row: Any, kv_tokens: int | None = None) -> Case:
+    """A row of the format of serving.csv."""
+    deployment = deployment_of(row)
+    tokens = kv_tokens if kv_tokens is not None else kv_capacity(deployment)
+    lengths = f"{row.isl}/{row.osl}"
+    group = f"{row.engine} {row.gpu} {row.model} {row.precision} {deployment.target.num_gpus}x {lengths}"
+    return Case(
+        id=row.id,
+        group=group,
+        deployment=deployment,
+        protocol=protocol_of(row, deployment, tokens),
+        ttft_s=row.ttft_ms / 1e3,
+        tpot_s=row.tpot_ms / 1e3,
+        tokens_per_s_per_gpu=row.output_tokens_per_s_per_gpu,
+    )
+
+
+def kv_capacity(deployment: Deployment) -> int:
+    """Tokens of KV of a replica."""
+    row = min(memory_ledger("row", deployment), key=lambda r: r.kv_blocks)
+    return row.kv_blocks * row.kv_block_tokens if row.fits else 0
+
+
+def deployment_of(row: Any) -> Deployment:
+    """The deployment of a row; parallelism as it was, not as it is written where the README says so."""
+    weights = {"fp8": "fp8", "fp4": "nvfp4"}[str(row.precision)]
+    tensor, data, expert = _parallel(row)
+    if row.model.startswith("deepseek"):
+        weights = "fp8_block"
+    if row.model.startswith("gpt-oss"):
+        weights = "mxfp4"
+    target = {
+        "model": row.model,
+        "weights": weights,
+        "kv": "bf16" if row.engine == "sglang" else "fp8",
+        "tensor_parallel": tensor,
+        "data_parallel": data,
+        "expert_parallel": expert,
+    }
+    engine = {"policy": row.engine, "memory_fraction": _memory_fraction(row)}
+    return Deployment.model_validate(
+        {"gpu": row.gpu, "replicas": 1, "price": 1.0, "target": target, "engine": engine}
+    )
+
+
+def _parallel(row: Any) -> tuple[int, int, int]:
+    """Tensor and data parallelism of the attention, expert parallelism."""
+    if row.model == "deepseek-v3":
+        spread = row.engine == "trtllm"
+        data = 8 if spread and (row.isl, row.concurrency) == (8192, 64) else 1
+        return 8 // data, data, 8 if spread else 1
+    tensor = int(row.tp)
+    data = int(row.dp) if row.dp > 1 else 1
+    expert = int(row.moe_ep) if row.moe_ep > 1 else 1
+    if data > 1:
+        return 1, tensor * data if tensor == 1 else tensor, expert
+    return tensor, 1, expert
+
+
+def _memory_fraction(row: Any) -> float:
+    if row.engine == "sglang":
+        return 1.0
+    if row.model == "deepseek-v3":
+        return 0.75
+    return 0.95 if row.load == "queued_at_once" else 0.9
+
+
+def protocol_of(row: Any, deployment: Deployment, kv_tokens: int) -> Protocol:
+    """Client and scheduler of a row's source."""
+    closed = row.load == "closed_loop"
+    concurrency = int(row.concurrency) if closed else None
+    trtllm = row.engine == "trtllm"
+    defaults = load_engine(row.engine).scheduler
+    budget = defaults.max_num_batched_tokens
+    if trtllm and closed:
+        budget = 16384
+        if row.model == "deepseek-v3":
+            budget = -(-(int(row.concurrency) + int(row.isl) + 64) // 64) * 64
+    waits = trtllm and closed and row.model == "llama-3.1-70b" and (row.isl, row.osl) == (1024, 1024) and row.tp < 8
+    ranks = deployment.target.data_parallel
+    return Protocol(
+        prompt_tokens=int(row.isl),
+        output_tokens=int(row.osl),
+        requests=CLOSED_REQUESTS * concurrency if concurrency else _queued_requests(kv_tokens, row),
+        concurrency=concurrency,
+        max_num_seqs=concurrency if concurrency else 2048,
+        token_budget=budget * ranks,
+        kv_tokens=kv_tokens * ranks,
+        chunked=not trtllm,
+        reserve_output=trtllm,
+        prefill_first=row.engine == "sglang",
+        wait_iterations=20 if waits else 0,
+        wait_tokens=int(0.9 * budget) if waits else 0,
+        shortest=0.8 if closed else 1.0,
+    )
+
+
+def _queued_requests(kv_tokens: int, row: Any) -> int:
+    """Enough to fill the KV four times, at most 3,000."""
+    each = int(row.isl) + int(row.osl)
+    return max(64, min(3000, 4 * kv_tokens // each))
+
+
+def read_rows(path: str) -> "pd.DataFrame":
+    """The rows of a CSV in the format of serving.csv."""
+    return pd.read_csv(path)

@@ -1,0 +1,102 @@
+"""A draft model of its own, or the target disturbed by noise: passes of a decoder between the target's steps.
+
+Its KV cache lies in the same block numbers as the target's. After a step it is rolled back by length: positions up to
+the last token but one are right, whatever was proposed behind them.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from engine.batch import Span
+from engine.drafters.interface import Draft, DraftSetup
+from engine.errors import DraftError
+from engine.graphs import passes
+from engine.model import Model
+from engine.sampling import pick, shaped_probs, widened
+from engine.sequence import Chunk, SequenceState
+from engine.weights import Weights, with_noise
+
+
+class ModelDraft:
+    """A drafter that is a decoder."""
+
+    def __init__(self, model: Model, num_blocks: int, block_tokens: int) -> None:
+        self._model = model
+        self._store = model.new_store(num_blocks, block_tokens)
+        self._pass = passes(model, self._store)
+        self._computed: dict[int, int] = {}
+        """By request number: positions that the draft's cache holds."""
+
+    def prefill(self, chunks: Sequence[Chunk]) -> None:
+        """Compute the same chunks of prompts as the target."""
+        if not chunks:
+            return
+        spans = [
+            Span(c.sequence.tokens[c.start : c.start + c.num_tokens], c.start, c.sequence.table, 0) for c in chunks
+        ]
+        self._pass(self._model.batch(spans, self._store, 0))
+        for chunk in chunks:
+            self._computed[chunk.sequence.number] = chunk.start + chunk.num_tokens
+
+    def propose(self, sequences: Sequence[SequenceState], counts: Sequence[int]) -> list[Draft]:
+        """One pass per draft token over all sequences that still want one; the first catches up with the target."""
+        tokens: list[list[int]] = [[] for _ in sequences]
+        probs: list[list[Tensor]] = [[] for _ in sequences]
+        for nth in range(max(counts, default=0)):
+            active = [i for i, count in enumerate(counts) if count > nth]
+            spans = [self._span(sequences[i], tokens[i]) for i in active]
+            logits = self._pass(self._model.batch(spans, self._store))
+            best = logits.argmax(-1).tolist()
+            for row, i in enumerate(active):
+                sequence = sequences[i]
+                self._computed[sequence.number] = len(sequence.tokens) + nth
+                if sequence.rng is None:
+                    tokens[i].append(best[row])
+                    continue
+                row_probs = shaped_probs(widened(logits[row : row + 1]), sequence.request.sampling)
+                tokens[i].append(int(pick(row_probs, torch.tensor([sequence.rng.random()]))[0]))
+                probs[i].append(row_probs)
+        return [Draft(t, torch.cat(p) if p else None) for t, p in zip(tokens, probs, strict=True)]
+
+    def release(self, sequence: SequenceState) -> None:
+        """See Drafter."""
+        self._computed.pop(sequence.number, None)
+
+    def _span(self, sequence: SequenceState, drafted: list[int]) -> Span:
+        length = len(sequence.tokens)
+        if drafted:
+            return Span(drafted[-1:], length + len(drafted) - 1, sequence.table, 1)
+        start = min(self._computed.get(sequence.number, 0), length - 1)
+        return Span(sequence.tokens[start:], start, sequence.table, 1)
+
+
+def draft_model(setup: DraftSetup) -> ModelDraft:
+    """Build a drafter from the weights of a draft model."""
+    if setup.draft is None:
+        raise DraftError("draft 'model': no weights were given; name a draft model, or use: lookup, noisy_target")
+    return _checked(setup, setup.draft)
+
+
+def noisy_target(setup: DraftSetup) -> ModelDraft:
+    """Build a drafter from the target's own weights and noise; the larger epsilon, the lower the acceptance."""
+    if setup.target is None or setup.generator is None:
+        raise DraftError("draft 'noisy_target': needs the target's weights and a generator for the noise")
+    return _checked(setup, with_noise(setup.target, setup.epsilon, setup.generator))
+
+
+def _checked(setup: DraftSetup, draft: Weights) -> ModelDraft:
+    a = draft.architecture
+    if setup.target is not None and setup.target.architecture.vocab_size != a.vocab_size:
+        raise DraftError(
+            f"draft: its vocabulary has {a.vocab_size} tokens, the target's {setup.target.architecture.vocab_size};"
+            " both must be the same"
+        )
+    if setup.max_model_len is not None and a.max_position < setup.max_model_len:
+        raise DraftError(
+            f"draft: it holds {a.max_position} positions, the engine's longest sequence is {setup.max_model_len};"
+            " lower max_model_len"
+        )
+    model = Model(draft, backend=setup.backend, max_position=setup.max_model_len)
+    return ModelDraft(model, setup.num_blocks, setup.block_tokens)
