@@ -40,6 +40,7 @@ def of_deployment(described: Mapping[str, Any]) -> list[dict[str, Any]]:
         deployment = Deployment.model_validate({"replicas": 1, "price": 1.0, **described})
     except ValidationError as error:
         raise ScenarioError("\n".join(_flag_problem(problem) for problem in error.errors())) from None
+    _check_names(deployment.gpu, deployment.target.model, deployment.engine.policy)
     name = deployment.target.model
     problems = check_deployment(name, deployment)
     if problems:
@@ -47,9 +48,27 @@ def of_deployment(described: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [asdict(row) for row in memory_ledger(name, deployment)]
 
 
+def _check_names(gpu: str, model: str, policy: str) -> None:
+    from simulator.catalog.load import load_engine, load_gpu, load_model
+    from simulator.errors import CatalogError, ScenarioError
+
+    problems = []
+    for flag, name, load in (
+        ("--gpu", gpu, load_gpu),
+        ("--model", model, load_model),
+        ("--policy", policy, load_engine),
+    ):
+        try:
+            load(name)
+        except CatalogError as error:
+            problems.append(f"{flag}: {error}")
+    if problems:
+        raise ScenarioError("\n".join(problems))
+
+
 def _flag_problem(problem: Any) -> str:
-    place = problem["loc"][-1] if problem["loc"] else ""
-    flag = f"{_flag(str(place))}: " if isinstance(place, str) and place not in ("", "target") else ""
+    place = next((part for part in reversed(problem["loc"]) if isinstance(part, str)), "")
+    flag = f"{_flag(place)}: " if place not in ("", "target") else ""
     return f"{flag}{problem['msg'].removeprefix('Value error, ')}, not {problem['input']!r}" if flag else problem["msg"]
 
 

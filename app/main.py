@@ -12,6 +12,7 @@ import typer
 from app.commands.catalog import catalog
 from app.commands.doctor import doctor
 from app.commands.estimate import estimate
+from app.commands.import_ import build_import
 from app.commands.init import init
 from app.commands.memory import memory
 from app.commands.run import run
@@ -27,6 +28,7 @@ Start here:
   specfleet memory chat.yaml           does it fit?
   specfleet run chat.yaml              which deployment is cheapest, and why
   specfleet run h200_vs_b200_chat      a built-in scenario
+  specfleet import trace FILE --fit    a workload from a trace of your own
 
 \b
 Exit codes: 0 ok, 1 internal error, 2 bad input, 3 nothing fits or holds the load,
@@ -47,6 +49,7 @@ def build_app() -> typer.Typer:
     app.callback()(_root)
     for command in COMMANDS:
         app.command(cls=GuardedCommand)(command)
+    app.add_typer(build_import())
     return app
 
 

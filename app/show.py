@@ -13,13 +13,18 @@ if TYPE_CHECKING:
     from scenarios.load import LoadedScenario
 
 
-def show(loaded: "LoadedScenario", summary: Mapping[str, Any], what: str = "simulated") -> None:
-    """Print a scenario's summary to stdout."""
+def show(
+    loaded: "LoadedScenario",
+    summary: Mapping[str, Any],
+    what: str = "simulated",
+    console: "Console | None" = None,
+) -> None:
+    """Print a scenario's summary, by default to stdout."""
     from app.tables.figures import limits_of
     from app.tables.verdict import asserts_block, notes_block, provenance_block
     from scenarios.asserts import AssertResult
 
-    console = out_console()
+    console = console or out_console()
     limits = limits_of(loaded.points[0].scenario.slo)
     title = f"{loaded.name} — {what}"
     if len(summary.get("points", ())) > 1:

@@ -14,6 +14,8 @@ ROWS = (
     768, 1024, 1536, 2048, 3072, 4096, 8192, 16384,
 )  # fmt: skip
 """Rows that are kept: on both sides of the tile sizes at which libraries change kernels, latency jumps there."""
+LONG_US = (5e3, 50e3)
+"""Latencies of products that run at the rate that the power limit allows for long [µs]."""
 
 
 def fit_linear(gemm: pd.DataFrame) -> tuple[tuple[LinearTable, ...], Error, int]:
@@ -72,7 +74,24 @@ def fit_table(rows: pd.DataFrame, dtype: LinearDtype) -> LinearTable:
     for axis in (0, 1, 2):
         filled = np.maximum.accumulate(filled, axis=axis)
     us = tuple(tuple(tuple(digits(v) for v in cell) for cell in row) for row in filled.tolist())
-    return LinearTable(dtype=dtype, outputs=tuple(sizes), inputs=tuple(sizes), rows=tuple(kept), us=us)
+    return LinearTable(
+        dtype=dtype,
+        outputs=tuple(sizes),
+        inputs=tuple(sizes),
+        rows=tuple(kept),
+        us=us,
+        sustained_tflops=sustained_tflops(rows),
+    )
+
+
+def sustained_tflops(rows: pd.DataFrame) -> float:
+    """Rate of long products: the upper quartile of those that take 5 to 50 ms (of the longest tenth without any)."""
+    latency = rows["latency_us"]
+    long = rows[(latency > LONG_US[0]) & (latency < LONG_US[1])]
+    if long.empty:
+        long = rows[latency >= latency.quantile(0.9)]
+    rate = 2e-6 * long["m"].astype(float) * long["n"] * long["k"] / long["latency_us"]
+    return digits(float(rate.quantile(0.75)), 4)
 
 
 def at_knots(x: Floats, y: Floats, knots: list[int]) -> Floats:

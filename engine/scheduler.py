@@ -1,8 +1,8 @@
 """Who takes part in the next step: continuous batching with chunked prefill, paged KV, preemption by recompute.
 
 Running sequences first (they need blocks; when there are too few, the youngest gives up its own), then the prompt that
-is partly computed, then waiting prompts in their order while budget, blocks and places last. The planner's simulation makes
-the same decisions in the same order; a test holds the two equal. Knows nothing of models: driven by any clock.
+is partly computed, then waiting prompts in their order while budget, blocks and places last. The planner's simulation
+makes the same decisions in the same order; a test holds the two equal. Knows nothing of models: driven by any clock.
 """
 
 from collections.abc import Iterable

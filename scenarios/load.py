@@ -154,12 +154,12 @@ def _own_problems(problems: list[Problem], bases: dict[str, str], broken: Sequen
 
 
 def _resolve_trace(data: dict[str, Any], seen: Node, source: Source) -> Iterator[Problem]:
-    """Make the trace's path absolute; it is relative to the scenario file."""
+    """Make the trace's path absolute: relative to the scenario file, or for one that was set to the working folder."""
     node = place_of(seen, _TRACE)
     arrivals = child(child(seen, "workload"), "arrivals")
     if node is not child(arrivals, "file") or not isinstance(node.value, str):
         return
-    folder = source.path.parent if source.path is not None else Path()
+    folder = source.path.parent if source.path is not None and node.file == source.file else Path()
     path = (folder / node.value).absolute()
     try:
         is_file = path.is_file()

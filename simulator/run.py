@@ -1,14 +1,18 @@
 """One load on one deployment: the one entry to a simulation."""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from math import ceil
+
+import numpy as np
 
 from simulator.cluster.cluster import ClusterPlan, Load, simulate_cluster
 from simulator.cluster.plan import limits_of, planner_of
 from simulator.cluster.records import ClusterRecords
 from simulator.cluster.sessions import with_prefixes
 from simulator.cluster.streams import acceptance_key
-from simulator.cluster.traffic import offered_rate, request_chunks
+from simulator.cluster.traffic import RequestChunk, offered_rate, request_chunks
 from simulator.physics.step_model import CatalogStepModel, build_step_model
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
@@ -61,6 +65,7 @@ def simulate_once(
 def _load(workload: Workload, seed: int, replication: int, rate_per_s: float | None, concurrency: int | None) -> Load:
     arrivals, horizon = workload.arrivals, workload.horizon
     plain = request_chunks(workload, seed, replication, rate_per_s)
+    plain = _with_priorities(plain, list(workload.classes), workload.priorities)
     chunks = with_prefixes(plain, workload.prefix, acceptance_key(seed, replication))
     longer = _longer(workload, rate_per_s)
     in_flight = (concurrency or arrivals.concurrency) if arrivals.kind == "closed_loop" else None
@@ -81,3 +86,13 @@ def _longer(workload: Workload, rate_per_s: float | None) -> float:
     if rate_per_s is None or stated is None or workload.arrivals.kind not in ("bursty", "diurnal"):
         return 1.0
     return rate_per_s / stated
+
+
+def _with_priorities(
+    chunks: Iterator[RequestChunk], classes: list[str], priorities: Mapping[str, int]
+) -> Iterator[RequestChunk]:
+    """Priorities of the classes, where the workload states any; a trace's own are left as they are."""
+    by_class = np.array([priorities.get(name, 0) for name in classes])
+    for chunk in chunks:
+        stated = chunk.priority is not None or not priorities
+        yield chunk if stated else replace(chunk, priority=by_class[chunk.class_index])

@@ -12,6 +12,10 @@ Gpu = Annotated[str | None, typer.Option("--gpu", help="Without a file: a GPU of
 Model = Annotated[str | None, typer.Option("--model", help="Without a file: a model of the catalog.")]
 Weights = Annotated[str | None, typer.Option("--weights", help="Weight format, by default bf16; or fp8, nvfp4, ...")]
 Kv = Annotated[str | None, typer.Option("--kv", help="KV format, by default bf16; or fp8.")]
+Unquantised = Annotated[
+    list[str] | None,
+    typer.Option("--unquantised", help="Part that stays in bf16: attention, first_and_last_mlp. Repeatable."),
+]
 Tp = Annotated[int | None, typer.Option("--tp", min=1, help="Tensor parallel: GPUs over which each layer is split.")]
 Dp = Annotated[int | None, typer.Option("--dp", min=1, help="Data parallel: copies of the attention.")]
 Ep = Annotated[int | None, typer.Option("--ep", min=1, help="Expert parallel: groups over which experts are spread.")]
@@ -30,6 +34,7 @@ def memory(
     model: Model = None,
     weights: Weights = None,
     kv: Kv = None,
+    unquantised: Unquantised = None,
     tp: Tp = None,
     dp: Dp = None,
     ep: Ep = None,
@@ -55,7 +60,7 @@ def memory(
     from app.loading import load
 
     split = _stated(tensor_parallel=tp, data_parallel=dp, expert_parallel=ep)
-    target = _stated(model=model, weights=weights, kv=kv) | split
+    target = _stated(model=model, weights=weights, kv=kv, unquantised=unquantised or None) | split
     engine = _stated(
         policy=policy,
         max_model_len=max_model_len,

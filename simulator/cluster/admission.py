@@ -99,7 +99,7 @@ class Admission:
             if not self.residents.enter_again(request, self.on_host[request]):
                 return None, KV_BLOCKS
             return Chunk(request, prompt, 0, prompt, self.on_host.pop(request)), NOTHING
-        found, cached = self.residents.cached(request, prompt) if self.limits.prefix_cache else (0, 0)
+        found, cached = self.residents.cached(request, prompt) if self.residents.caches() else (0, 0)
         left = prompt - cached
         if budget <= 0 or (left > budget and not self.limits.chunked_prefill and not alone):
             return None, TOKEN_BUDGET

@@ -109,6 +109,11 @@ class RequestBook:
         self.preemptions.extend([0] * count)
         self.cached_tokens.extend([0] * count)
 
+    @property
+    def shares_prefixes(self) -> bool:
+        """Whether prompts name their segments, so that a prefix cache can be of use."""
+        return bool(self._segments)
+
     def think_s(self, request: int) -> float | None:
         """Seconds from the end of the request before to this one, if it is the next turn of a session."""
         if request >= self.size and not self.grow():

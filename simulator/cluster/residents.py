@@ -19,6 +19,10 @@ class Residents:
         self._shared: dict[int, list[int]] = {}
         """Request -> segments of the prefix cache that it uses."""
 
+    def caches(self) -> bool:
+        """Whether prompts are looked up in the prefix cache."""
+        return self._limits.prefix_cache and self._book.shares_prefixes
+
     def cached(self, request: int, prompt_tokens: int) -> tuple[int, int]:
         """Segments of a prompt that are kept, and their tokens: whole blocks, and never the whole prompt."""
         ids, ends = self._book.segments(request)
@@ -57,7 +61,7 @@ class Residents:
 
     def share(self, request: int) -> None:
         """A prompt is computed: let others use its segments."""
-        if not self._limits.prefix_cache:
+        if not self.caches():
             return
         ids, ends = self._book.segments(request)
         mine = self._shared.setdefault(request, [])
@@ -86,7 +90,7 @@ class Residents:
 
     def end(self, request: int, grown_blocks: int) -> None:
         """A request is done: what it put out is kept behind its prompt, while there is room."""
-        if self._limits.prefix_cache and request in self._shared:
+        if request in self._shared:
             tail = self._book.tail(request)
             ids, ends = self._book.segments(request)
             mine = self._shared[request]

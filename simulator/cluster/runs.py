@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+Ints = NDArray[np.integer[Any]]
 
 SHORT_RUN = 24
 """Runs below this many steps are summed in a loop, longer ones as arrays: the faster of the two, same sums."""

@@ -6,11 +6,17 @@ from simulator.physics.dense import Dense, dense
 from simulator.physics.experts import ExpertLayers, expert_layers
 from simulator.physics.footprint import num_moe_layers
 from simulator.physics.formats import WeightFormat, peak_flop_per_s, weight_format
-from simulator.physics.forward import Checkpoint, Forward, Machine, Split
-from simulator.physics.matrices import Matrix, dense_matrices, edge_layers, head_weights
+from simulator.physics.forward import ACTIVATION_BYTES, Checkpoint, Forward, Machine, Split
+from simulator.physics.matrices import Matrix, dense_matrices, edge_layers, head_weights, shared_intermediate
 from simulator.physics.profiled import Calibration, ProfiledExperts, all_reduce_curves, profiled_experts
 from simulator.physics.profiled_attention import ProfiledAttention, profiled_attention
+from simulator.spec.model import Model
 
+STREAMING_FRACTION = 0.8
+"""Share of the bandwidth that element-wise kernels reach.
+
+Assumption: the factor of aiconfigurator-core 0.12.0, systems/h200_sxm.yaml (mem_bw_empirical_scaling_factor).
+"""
 Formats = tuple[WeightFormat, WeightFormat]
 """Of quantised and of unquantised weights."""
 Experts = ExpertLayers | ProfiledExperts
@@ -46,7 +52,26 @@ def build_forward(checkpoint: Checkpoint, machine: Machine, split: Split) -> For
         tensor_group=tensor_group,
         replica_group=replica_group,
         calibration=_calibration(machine, layers, attention, derived, missing),
+        between_s=_between(model, machine, split),
     )
+
+
+def _between(model: Model, machine: Machine, split: Split) -> tuple[float, float]:
+    """Kernels between the products, where a profile measured all else: a constant, and seconds per row.
+
+    Per row and layer, in 2-byte activations: two norms with their residual (each reads two vectors of the hidden size
+    and writes two), the rotary embedding (queries and keys, read and written), the gated activation of a dense or
+    shared MLP (reads two vectors, writes one).
+    """
+    if machine.profile is None:
+        return 0.0, 0.0
+    heads = (model.num_attention_heads + model.num_kv_heads) * model.head_dim / split.tensor_parallel
+    moe_layers = num_moe_layers(model)
+    dense_width = model.intermediate_size * (model.num_layers - moe_layers) + shared_intermediate(model) * moe_layers
+    values = model.num_layers * (8 * model.hidden_size + 2 * heads) + 3 * dense_width / split.tensor_parallel
+    rate = STREAMING_FRACTION * machine.gpu.memory.bandwidth_bytes_per_s
+    constant = model.num_layers * machine.profile.constants.layer_us * 1e-6
+    return constant, values * ACTIVATION_BYTES / rate
 
 
 def _calibration(

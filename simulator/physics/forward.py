@@ -48,10 +48,6 @@ class Machine(NamedTuple):
         fitted = self.profile is not None and self.profile.constants.fitted_on
         return self.profile.constants.step_ms * 1e-3 if fitted and self.profile else self.policy.overhead.step_s
 
-    @property
-    def prompt_s(self) -> float:
-        """Host time of a prompt in the step that computes it."""
-        return self.profile.constants.request_host_ms * 1e-3 if self.profile is not None else 0.0
 
 
 class Split(NamedTuple):
@@ -130,6 +126,8 @@ class Forward:
     tensor_group: Group
     replica_group: Group
     calibration: Calibration
+    between_s: tuple[float, float] = (0.0, 0.0)
+    """Small kernels between the products, all layers: a constant, and per row (activations that cross HBM)."""
 
     def layers(self, rows: int) -> LayersCost:
         """Seconds of all layers at `rows` tokens of the whole replica."""
@@ -137,7 +135,7 @@ class Forward:
             return LayersCost(0.0, 0.0, 0.0, 0.0, 0.0)
         mine = per_rank(rows, self.split.data_parallel)
         eager = mine > self.machine.graph_max_tokens
-        linear = self.dense.seconds(mine, eager)
+        linear = self.dense.seconds(mine, eager) + self.between_s[0] + self.between_s[1] * mine
         experts = sum(layers.seconds(rows) for layers in self.experts)
         reading = self.dense.reading_s + sum(layers.reading_s(rows) for layers in self.experts)
         collectives = self._collectives_s(mine, eager)

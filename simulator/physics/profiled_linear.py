@@ -51,7 +51,8 @@ def rows_curve(
         gap_s = table.launch_gap_us * 1e-6
         reading += product.count * max(least, curve[0] - gap_s)
         for i, m in enumerate(rows):
-            measured = max(least, interpolate(float(m), table.rows, curve))
+            sustained = 2e-12 * product.outputs * product.inputs * m / table.sustained_tflops
+            measured = max(least, interpolate(float(m), table.rows, curve), sustained)
             eager[i] += product.count * measured
             graph[i] += product.count * max(least, measured - gap_s)
     operators = sum(product.count for _, product in products)

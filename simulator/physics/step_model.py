@@ -46,7 +46,6 @@ class CatalogStepModel:
         self.draft_tokens = draft_tokens
         """Draft tokens K of the deployment."""
         self._step_s = target.machine.step_s
-        self._request_s = target.machine.prompt_s
         self._sampler_s = overhead.sampling_us_per_step * 1e-6
         self._prefill_slope_s = target.prefill_context_s
         self._both_prefill_slope_s = target.prefill_context_s + draft.prefill_context_s
@@ -75,7 +74,6 @@ class CatalogStepModel:
             + slope * context
             + self._prompt_s[prefill_tokens]
             + self._both_prefill_slope_s * prefill_context
-            + self._request_s * prompts
         )
 
     def cost(self, shape: StepShape) -> StepCost:
@@ -93,9 +91,7 @@ class CatalogStepModel:
             prefill_attention_s=prefill_s + self._prefill_slope_s * prefill_context,
             collectives_s=layers.collectives_s + head.collectives_s,
             sampling_s=head.sampling_s + (self._sampler_s if verify_tokens + prompts else 0.0),
-            overhead_s=layers.launch_s
-            + (self._step_s if verify_tokens + prefill_tokens else 0.0)
-            + self._request_s * prompts,
+            overhead_s=layers.launch_s + (self._step_s if verify_tokens + prefill_tokens else 0.0),
             draft_s=draft_s
             + draft_context_s * context
             + draft_prefill_s

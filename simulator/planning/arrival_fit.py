@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from simulator.cluster.arrivals import ARRIVALS
+from simulator.errors import ScenarioError
 from simulator.planning.burst_fit import bursty_by_dispersion, rate_steps
 from simulator.spec.arrivals import Arrivals
 
@@ -91,11 +92,13 @@ def fit_arrivals(times_s: Floats) -> ArrivalFit:
     In order: poisson, gamma, bursty, and diurnal with steps over the whole duration, which also keeps the order of busy
     and quiet parts.
 
-    Raises ValueError when there is too little to fit.
+    Raises ScenarioError when there is too little to fit.
     """
     span = float(times_s[-1] - times_s[0]) if times_s.size else 0.0
     if times_s.size < 10 or span <= 0:
-        raise ValueError("fewer than 10 requests, or no time between them: too little to fit")
+        raise ScenarioError(
+            f"{times_s.size} requests in {span:g} s: at least 10, and some time between them, are needed to fit"
+        )
     wanted = mean_waits(times_s)
     tried: list[ArrivalFit] = []
     for candidate in _candidates(times_s, (times_s.size - 1) / span):

@@ -84,7 +84,7 @@ def _two_states(counts: NDArray[np.int64]) -> tuple[float, float]:
 def _poisson_chance(counts: NDArray[np.int64], mean: float) -> Floats:
     most = int(counts.max())
     table = np.array([exp(-mean + k * log(mean) - lgamma(k + 1)) for k in range(most + 1)])
-    return np.maximum(table, 1e-200)[counts]
+    return np.asarray(np.maximum(table, 1e-200)[counts])
 
 
 def _smoothed(emit: Floats, stay: list[float]) -> tuple[Floats, Floats]:

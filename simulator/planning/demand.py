@@ -6,18 +6,14 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.cluster.lengths import LENGTHS
 from simulator.cluster.limits import Limits, StepTimes
 from simulator.cluster.plan import limits_of, planner_of
-from simulator.cluster.traffic import trace_classes, trace_of
 from simulator.physics.step import StepShape
+from simulator.planning.sampled_requests import sample_requests
 from simulator.run import step_model_of
 from simulator.spec.scenario import Scenario
 
 Floats = NDArray[np.float64]
-
-SAMPLED_REQUESTS = 1024
-"""Requests that stand for all, drawn from evenly spread numbers instead of random ones."""
 
 PROMPT_QUANTILES = (0.0, 0.15, 0.35, 0.55, 0.75, 0.9, 0.98, 1.0)
 """Quantiles of the prompt lengths at which step times are looked up; between them they are interpolated."""
@@ -71,9 +67,13 @@ class Demand:
     decode_s: Floats
     """Seconds of a step without prompts, at each batch of the grid."""
     prompt_sizes: Floats
-    """Grid of prompt lengths."""
+    """Grid of prompt lengths, less what the prefix cache holds."""
+    cached_tokens: float
+    """Prompt tokens that an endless prefix cache holds, mean."""
+    new_tokens: Floats
+    """Prompt tokens of each sampled request that are computed."""
     prompt_sample: Floats
-    """Equally likely prompt lengths, rising."""
+    """Equally likely numbers of prompt tokens that are computed, rising."""
     times: StepTimes
     prompt_work: dict[int, PromptWork] = field(default_factory=dict)
     """Batch → what prompts add to its steps, filled as it is asked for."""
@@ -108,7 +108,7 @@ class Demand:
         left, done, steps, seconds = int(prompt_tokens) * num_prompts, 0, 0, 0.0
         while left > 0:
             now = min(left, budget) if limits.chunked_prefill else left
-            attended = now * (done / num_prompts + (now / num_prompts + 1) * 0.5)
+            attended = now * (self.cached_tokens + done / num_prompts + (now / num_prompts + 1) * 0.5)
             context = sequences * self.context_tokens
             shape = StepShape(sequences, rows, context, num_prompts, now, attended, limits.draft_tokens)
             seconds += self.times.seconds(shape)
@@ -124,10 +124,14 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
     spec = scenario.deployments[deployment]
     limits = limits_of(deployment, spec, scenario.workload)
     planner = planner_of(spec, limits, list(scenario.workload.classes), scenario.seed, 0)
-    prompts, outputs, classes = _sample(scenario)
-    kept = prompts <= limits.longest_prompt
-    prompts, classes = prompts[kept], classes[kept]
-    outputs = np.minimum(outputs[kept], limits.max_model_len - prompts)
+    sample = sample_requests(scenario)
+    fits = sample.prompts <= limits.longest_prompt
+    prompts, classes = sample.prompts[fits], sample.classes[fits]
+    outputs = np.minimum(sample.outputs[fits], limits.max_model_len - prompts)
+    if scenario.workload.max_output_tokens is not None:
+        outputs = np.minimum(outputs, scenario.workload.max_output_tokens)
+    kept = np.minimum(sample.kept[fits], prompts - 1) // limits.block_tokens * limits.block_tokens
+    new = prompts - (kept if limits.prefix_cache else 0)
     paths = planner.plan(np.arange(prompts.size), prompts, outputs, classes)
     steps = np.asarray(paths.num_steps, np.float64)
     weight = steps / steps.sum() if steps.sum() > 0 else np.full(steps.size, 1.0 / steps.size)
@@ -149,58 +153,12 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
         blocks=float(np.asarray(limits.block_counts)[filled] @ weight) + 0.5,
         sequences=grid,
         decode_s=np.array([_decode_s(times, int(n), context) for n in grid]),
-        prompt_sizes=np.quantile(prompts, PROMPT_QUANTILES),
-        prompt_sample=np.quantile(prompts, (np.arange(SAMPLED_PROMPTS) + 0.5) / SAMPLED_PROMPTS),
+        prompt_sizes=np.quantile(new, PROMPT_QUANTILES),
+        cached_tokens=float((prompts - new).mean()),
+        new_tokens=new.astype(np.float64),
+        prompt_sample=np.quantile(new, (np.arange(SAMPLED_PROMPTS) + 0.5) / SAMPLED_PROMPTS),
         times=times,
     )
-
-
-class _Even:
-    """Stands in for a generator: numbers evenly spread in each column, shuffled by column."""
-
-    def __init__(self, seed: int) -> None:
-        self._rng = np.random.Generator(np.random.PCG64(seed))
-
-    def random(self, shape: tuple[int, int]) -> Floats:
-        """Evenly spread numbers in (0, 1)."""
-        rows, columns = shape
-        grid = (np.arange(rows) + 0.5) / rows
-        return np.stack([self._rng.permutation(grid) for _ in range(columns)], axis=1)
-
-    def standard_normal(self, shape: tuple[int, int]) -> Floats:
-        """Evenly spread quantiles of the normal law."""
-        return normal_quantile(self.random(shape))
-
-
-def _sample(scenario: Scenario) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Prompt tokens, output tokens and class of the sampled requests; a trace's own, evenly spaced in its order."""
-    workload = scenario.workload
-    even = _Even(scenario.seed)
-    edges = np.cumsum(list(workload.classes.values()))[:-1]
-    if workload.arrivals.kind != "trace":
-        prompts, outputs = LENGTHS[workload.lengths.kind](workload.lengths)(even, SAMPLED_REQUESTS)  # type: ignore[arg-type]
-        return prompts, outputs, np.searchsorted(edges, even.random((prompts.size, 1))[:, 0], side="right")
-    table = trace_of(workload, workload.arrivals)
-    table = table.take((np.arange(4 * SAMPLED_REQUESTS) * table.size) // (4 * SAMPLED_REQUESTS))
-    prompts, outputs = table.prompt_tokens, table.output_tokens
-    if workload.lengths.kind != "trace":
-        prompts, outputs = LENGTHS[workload.lengths.kind](workload.lengths)(even, table.size)  # type: ignore[arg-type]
-    drawn = np.searchsorted(edges, even.random((prompts.size, 1))[:, 0], side="right")
-    return prompts, outputs, trace_classes(workload, table, drawn)
-
-
-def normal_quantile(chance: Floats) -> Floats:
-    """Standard normal quantile, to 4.5e-4.
-
-    >>> normal_quantile(np.array([0.5, 0.975])).round(3).tolist()
-    [0.0, 1.96]
-
-    Abramowitz and Stegun, 1964, 26.2.23.
-    """
-    tail = np.minimum(chance, 1.0 - chance)
-    t = np.sqrt(-2.0 * np.log(tail))
-    z = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
-    return np.asarray(np.where(chance < 0.5, -z, z))
 
 
 def _decode_s(times: StepTimes, sequences: int, context_tokens: float) -> float:

@@ -9,7 +9,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.planning.demand import Demand, PromptWork, normal_quantile
+from simulator.planning.demand import Demand, PromptWork
+from simulator.planning.sampled_requests import normal_quantile
 from simulator.planning.steady_state import SteadyState
 
 Floats = NDArray[np.float64]
@@ -45,10 +46,10 @@ def _strata(columns: int) -> Floats:
 def sample_latencies(demand: Demand, state: SteadyState) -> Latencies:
     """Latencies of sampled requests in a steady state."""
     uniform = _strata(8)
-    request = np.argsort(demand.prompt_tokens, kind="stable")[
+    request = np.argsort(demand.new_tokens, kind="stable")[
         ((np.arange(SAMPLE) + 0.5) * demand.steps.size / SAMPLE).astype(np.int64)
     ]
-    prompts = demand.prompt_tokens[request]
+    prompts = demand.new_tokens[request]
     ttft_s = _first_token_s(demand, state, prompts, uniform)
     ttft_s += _place_wait_s(state, uniform[:, 4])
     decode_s = _decode_s(demand, state, demand.steps[request], uniform)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.cluster.traces import TraceTable, trace_rate
-from simulator.planning.arrival_fit import ArrivalFit, dispersion, fit_arrivals, gap_cv
+from simulator.planning.arrival_fit import ArrivalFit, dispersion, fit_arrivals, gap_cv, recorder_tick_s
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,9 +28,6 @@ GROUP_REQUESTS = 40
 
 COMMON = 0.5
 """Share of the requests that must begin with a block for it to count as system prompt."""
-
-WARMUP_SHARE = 0.05
-"""Share of the requests that a fitted workload leaves out of its figures: the trace's own start is cold, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +140,12 @@ def _common_blocks(table: TraceTable, counts: Ints) -> int:
 def fit_workload(table: TraceTable) -> WorkloadFit:
     """A workload that stands for a trace in simulation.
 
-    Raises ValueError when there is too little to fit.
+    Raises ScenarioError when there is too little to fit.
     """
     arrivals = fit_arrivals(table.arrival_s)
     reuse = reuse_of(table)
-    prefix, prompts = fit_prefix(table, reuse)
+    sessions = recorder_tick_s(table.arrival_s) == 0.0
+    prefix, prompts = fit_prefix(table, reuse, sessions=sessions)
     requests = table.size
     if "period_s" in arrivals.arrivals:
         requests = max(requests, ceil(arrivals.arrivals["rate_per_s"] * arrivals.arrivals["period_s"]))
@@ -163,13 +161,24 @@ def fit_workload(table: TraceTable) -> WorkloadFit:
 def _notes(table: TraceTable, arrivals: ArrivalFit, reuse: Reuse | None, prefix: dict[str, Any]) -> Iterator[str]:
     yield f"arrivals {arrivals.arrivals['kind']}: {arrivals.why}"
     yield "lengths: a joint table of quantiles; the order in which long and short prompts came is not kept"
-    if prefix and reuse is not None:
+    if prefix.get("turns", 1) > 1 and reuse is not None:
         yield (
             f"prefix: an unbounded cache finds {reuse.hit_rate:.3f} of the trace's blocks; sessions of equal length "
             "stand for all ways in which its prompts are alike"
         )
+    elif reuse is not None and reuse.hit_rate >= 0.01:
+        turns, _ = fit_prefix(table, reuse)
+        yield (
+            f"prefix: an unbounded cache finds {reuse.hit_rate:.3f} of the trace's blocks; the workload has the system "
+            "prompt of them only, because later turns of a session would not come in the recorder's ticks; for the hits "
+            f"of a large cache take poisson arrivals and prefix: {_flow(turns)}"
+        )
     if table.session is not None and reuse is None:
         yield "sessions: the trace names them but not what their prompts share: prompts are taken as they are"
+
+
+def _flow(keys: dict[str, Any]) -> str:
+    return "{" + ", ".join(f"{key}: {value}" for key, value in keys.items()) + "}"
 
 
 def _whole_shares(shares: dict[str, float]) -> dict[str, float]:
@@ -180,26 +189,29 @@ def _whole_shares(shares: dict[str, float]) -> dict[str, float]:
     return rounded
 
 
-def fit_prefix(table: TraceTable, reuse: Reuse | None) -> tuple[dict[str, Any], Ints]:
+def fit_prefix(table: TraceTable, reuse: Reuse | None, *, sessions: bool = True) -> tuple[dict[str, Any], Ints]:
     r"""Keys of `workload.prefix`, and the new tokens of each prompt that they leave to draw.
 
     With a system prompt of S tokens, T turns that bring N new tokens each and outputs of O, the mean prompt is
     P = S + N (T + 1) / 2 + O (T − 1) / 2 and the share h P = S + (N + O)(T − 1) / 2 of it is there already. The whole T
     nearest to the trace's h is taken, and N such that P is the trace's.
+
+    sessions: whether T may exceed 1. Later turns come when the answer before allows, which would take them out of the
+        ticks of a recorder that has them all come at once.
     """
     if reuse is None or reuse.hit_rate < 0.01:
         return {}, table.prompt_tokens
     prompt, output = float(table.prompt_tokens.mean()), float(table.output_tokens.mean())
     shared = min(reuse.shared_tokens, int(table.prompt_tokens.min()) - 1)
     cached = float(reuse.cached_tokens.mean())
-    turns = max(round(1.0 + 2.0 * (cached - shared) / (prompt - cached + output)), 1)
+    turns = max(round(1.0 + 2.0 * (cached - shared) / (prompt - cached + output)), 1) if sessions else 1
     new = max((prompt - shared - output * (turns - 1) / 2.0) / ((turns + 1) / 2.0), 1.0)
-    drawn = np.maximum(table.prompt_tokens - reuse.cached_tokens, 1)
+    drawn = np.maximum(table.prompt_tokens - (reuse.cached_tokens if turns > 1 else shared), 1)
     scaled = np.maximum(np.rint(drawn * (new / float(drawn.mean()))), 1).astype(np.int64)
     prefix: dict[str, Any] = {"shared_tokens": shared, "turns": turns}
     if turns > 1:
         prefix["think_time_s"] = float(f"{reuse.pause_s:.3g}")
-    return prefix, scaled
+    return (prefix if shared or turns > 1 else {}), scaled
 
 
 def fit_lengths(prompts: Ints, outputs: Ints) -> dict[str, Any]:

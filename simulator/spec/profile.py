@@ -43,6 +43,8 @@ class LinearTable(Spec):
     """[n][k][m] latency [µs]; never falling in m, n, k."""
     launch_gap_us: NotNegative = 0.0
     """Part of every latency that is a gap between launches, absent where the step runs as a CUDA graph [µs]."""
+    sustained_tflops: Positive
+    """Rate of products that run for 5 ms and more: under its power limit a GPU does not keep the rate of short ones."""
 
     @model_validator(mode="after")
     def _shape(self) -> Self:
@@ -170,10 +172,12 @@ class HeldOut(Spec):
 class EngineConstants(Spec):
     """What no kernel table holds; each has a physical meaning, and was fitted on published serving rows."""
 
+    layer_us: NotNegative = 0.0
+    """Small kernels of a layer that no table holds (norms, rotary embedding, activation, quantisation) at few rows [µs]."""
     step_ms: NotNegative = 0.0
     """Host time of a step that kernels do not hide: scheduling, input preparation, sampling launches [ms]."""
     request_host_ms: NotNegative = 0.0
-    """Host time per request before its prompt can be scheduled: tokenising, queueing [ms]."""
+    """Time from a client's sending a request to the scheduler's seeing it: HTTP, tokenising, queues [ms]."""
     overlap_steps: CountOrZero = 0
     """Steps by which a token reaches the client after the step that computed it (asynchronous scheduling)."""
     fitted_on: Text = ""

@@ -61,6 +61,15 @@ def test_what_does_not_fit_is_a_result_with_exit_code_three():
     assert row["shortfall_bytes"] > 0
 
 
+def test_parts_that_a_checkpoint_keeps_in_bf16_are_larger():
+    flags = ("memory", "--gpu", "h100-sxm", "--model", "llama-3.1-405b-kv16", "--weights", "fp8", "--tp", "8")
+    kept = ("--unquantised", "attention", "--unquantised", "first_and_last_mlp")
+
+    row = json.loads(toys.call(*flags, *kept, "--json").stdout)["rows"][0]
+
+    assert row["target_weights_bytes"] / 2**30 == pytest.approx(57.752, abs=0.5)
+
+
 def test_one_deployment_of_a_file_that_does_not_fit_is_enough(small):
     result = toys.call("memory", small, "--set", toys.TOO_LARGE)
 
@@ -85,7 +94,10 @@ def test_a_sweep_that_changes_memory_is_told_at_each_point(small):
     [
         (("--gpu", "h100-sxm"), "give a scenario file, or --gpu and --model"),
         ((), "give a scenario file, or --gpu and --model"),
-        (("--gpu", "h1000", "--model", "llama-3.1-8b"), "no GPU 'h1000'"),
+        (("--gpu", "h1000", "--model", "llama-3.1-8b"), "--gpu: no GPU 'h1000'"),
+        (("--gpu", "h100-sxm", "--model", "llama-9"), "--model: no model 'llama-9'"),
+        (("--gpu", "h100-sxm", "--model", "llama-3.1-8b", "--policy", "tgi"), "--policy: no engine policy 'tgi'"),
+        (("--gpu", "h100-sxm", "--model", "llama-3.1-8b", "--unquantised", "head"), "--unquantised"),
         (("--gpu", "h100-sxm", "--model", "llama-3.1-8b", "--weights", "fp9"), "--weights"),
         (("--gpu", "h100-sxm", "--model", "llama-3.1-8b", "--tp", "3"), "--tp"),
         (("--gpu", "h100-sxm", "--model", "llama-3.1-8b", "--memory-fraction", "2"), "--memory-fraction"),

@@ -203,3 +203,12 @@ def test_the_document_with_sets_applied_loads_to_the_same_points(tmp_path):
     assert again.asserts == loaded.asserts
     assert "sweep" not in loaded.base
     assert "extends" not in loaded.base["deployments"]["spec"]
+
+
+def test_a_trace_that_is_set_is_looked_for_where_the_command_runs(tmp_path, monkeypatch):
+    (tmp_path / "own.csv").write_text("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.9799600,100,10\n")
+    monkeypatch.chdir(tmp_path)
+
+    loaded = load_scenario("h200_vs_b200_chat", ["workload.arrivals={kind: trace, file: own.csv}"])
+
+    assert loaded.points[0].scenario.workload.arrivals.file == str(tmp_path / "own.csv")

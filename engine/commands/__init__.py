@@ -1,0 +1,1 @@
+"""The engine for a person: `python -m engine generate | serve-trace | bench`."""

@@ -1,0 +1,155 @@
+"""Stream text with speculation, then time the same request without it.
+
+Accepted draft tokens are shown in green on a terminal, or between « and » with --show marks.
+"""
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from typing import Any
+
+from engine.commands.setup import (
+    Workbench,
+    add_batch_flags,
+    add_draft_flags,
+    add_model_flags,
+    add_sampling_flags,
+    forced,
+    sampling,
+    workbench,
+)
+from engine.loading.tokenizer import TextStream
+from engine.loop import Engine
+from engine.sequence import Emission, Request, SequenceState
+from engine.summary import acceptance, decode_tokens_per_s, host_fraction
+
+EXAMPLE = 'example: python -m engine generate --prompt "def fibonacci(n):" --draft lookup --draft-tokens 5'
+
+MARKS = {"color": ("\x1b[32m", "\x1b[0m"), "marks": ("«", "»"), "none": ("", "")}
+"""What stands around accepted draft tokens."""
+
+
+def add_flags(command: argparse.ArgumentParser) -> None:
+    """Flags of this command."""
+    command.add_argument("--prompt", required=True, help="text to go on with; '-' reads it from stdin")
+    command.add_argument("--chat", action="store_true", help="put the prompt into the model's chat template")
+    command.add_argument("--max-tokens", type=int, default=128, help="output tokens at most (default 128)")
+    command.add_argument("--show", choices=["auto", *MARKS], default="auto", help="how accepted tokens are shown")
+    command.add_argument("--no-compare", action="store_true", help="leave out the plain run")
+    add_model_flags(command)
+    add_draft_flags(command, default="lookup")
+    add_sampling_flags(command)
+    add_batch_flags(command)
+
+
+def run(flags: argparse.Namespace) -> None:
+    """Generate, compare, report."""
+    bench = workbench(flags)
+    codec = bench.text()
+    prompt = sys.stdin.read() if flags.prompt == "-" else flags.prompt
+    text = codec.chat(prompt) if flags.chat else prompt
+    request = Request(tuple(codec.encode(text)), flags.max_tokens, sampling(flags), stop_tokens=codec.stop_tokens)
+    warm_up(bench, request)
+    speculative = bench.engine(speculative=flags.draft != "none", forced=forced(flags))
+    sequence = stream(speculative, request, bench, flags)
+    report = {"model": flags.model, "draft": flags.draft, "draft_tokens": bench.options.draft_tokens,
+              "synthetic": flags.synthetic, **measured(speculative, sequence)}  # fmt: skip
+    if flags.draft != "none" and not flags.no_compare:
+        report |= compared(bench, request, sequence, report)
+    if flags.json:
+        report["text"] = codec.decode(sequence.output)
+        sys.stdout.write(json.dumps(report) + "\n")
+    else:
+        sys.stdout.write(card(report))
+
+
+def warm_up(bench: Workbench, request: Request) -> None:
+    """Let libraries choose their kernels before anything is timed."""
+    for speculative in {False, bench.options.draft_tokens > 0}:
+        engine = bench.engine(speculative=speculative)
+        engine.submit(replace(request, max_tokens=4, stop_tokens=frozenset()))
+        list(engine.run())
+
+
+def stream(engine: Engine, request: Request, bench: Workbench, flags: argparse.Namespace) -> SequenceState:
+    """Serve the request, writing its text as it comes; times are the steps' own, without the writing."""
+    sequence = engine.submit(request)
+    show = flags.show if flags.show != "auto" else "color" if sys.stdout.isatty() else "none"
+    out = TextStream(bench.text())
+    for emission in engine.run():
+        if not flags.json:
+            sys.stdout.write(marked(out, emission, *MARKS[show]))
+            sys.stdout.flush()
+    return sequence
+
+
+def marked(out: TextStream, emission: Emission, start: str, end: str) -> str:
+    """Text of an emission, its accepted draft tokens between two marks."""
+    accepted = out.push(emission.tokens[: emission.accepted]) if emission.accepted else ""
+    rest = out.push(emission.tokens[emission.accepted :])
+    return (f"{start}{accepted}{end}" if accepted else "") + rest
+
+
+def measured(engine: Engine, sequence: SequenceState) -> dict[str, Any]:
+    """Counts and speed of one run."""
+    prompt_s = sum(row.cost.total_s for row in engine.steps if row.shape.prefill_tokens)
+    return {
+        "prompt_tokens": len(sequence.request.prompt),
+        "output_tokens": sequence.num_output,
+        "prompt_s": prompt_s,
+        "tokens_per_s": decode_tokens_per_s(engine.steps),
+        "host_fraction": host_fraction(engine.steps),
+        "backend": engine.target.backend,
+        **acceptance([sequence]),
+    }
+
+
+def compared(bench: Workbench, request: Request, sequence: SequenceState, report: dict[str, Any]) -> dict[str, Any]:
+    """The same request without drafts: its speed, and whether its output is the same."""
+    plain = bench.engine(speculative=False)
+    if sequence.request is not request:
+        request = replace(request, stop_tokens=frozenset(), max_tokens=sequence.max_tokens)
+    other = plain.submit(request)
+    list(plain.run())
+    plain_speed, speed = decode_tokens_per_s(plain.steps), report["tokens_per_s"]
+    comparable = request.sampling.greedy and report["synthetic"] is None
+    return {
+        "plain_tokens_per_s": plain_speed,
+        "speedup": speed / plain_speed if speed and plain_speed else None,
+        "identical": other.output == sequence.output if comparable else None,
+    }
+
+
+def card(report: dict[str, Any]) -> str:
+    """The report for a person."""
+    lines = [
+        "",
+        f"{report['prompt_tokens']} prompt tokens in {report['prompt_s']:.2f} s, {report['output_tokens']} output tokens"
+        f" in {report['steps']} steps ({report['backend']})",
+    ]
+    if report["draft_tokens"]:
+        survival = " ".join(f"{s:.2f}" for s in report["survival"]) or "nothing was drafted"
+        lines += [
+            f"draft {report['draft']}, K = {report['draft_tokens']}: tokens_per_step {_number(report['tokens_per_step'])},"
+            f" acceptance_rate {_number(report['acceptance_rate'])}, survival by position {survival}",
+        ]
+    speeds = f"{_number(report['tokens_per_s'])} tokens/s"
+    if report.get("plain_tokens_per_s"):
+        speeds += f", plain {_number(report['plain_tokens_per_s'])} tokens/s: speedup {_number(report['speedup'])}x"
+    lines.append(f"{speeds} (decoding); host {report['host_fraction']:.1%} of the steps")
+    if report.get("identical") is not None:
+        lines.append("output is " + ("the plain engine's, token for token" if report["identical"] else DIFFERS))
+    if report["synthetic"]:
+        lines.append("acceptance was forced: the output is not the target's")
+    return "\n".join(lines) + "\n"
+
+
+DIFFERS = (
+    "not the plain engine's: in single precision, two tokens that are almost equally likely can change places"
+    " (python -m tests.engine.lossless_smollm2 lists such places)"
+)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
