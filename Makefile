@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest --doctest-modules -n $(JOBS) tests simulator s
 RECIPE := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-static bench schema install-dev
+.PHONY: help demo test check check-static bench schema golden pictures install-dev
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*  ## "} /^[a-z-]+:.*  ## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,12 @@ bench: install-dev  ## measure the simulator's speed; ends with a line of JSON
 schema: install-dev  ## write scenario.schema.json anew
 	$(BIN)/python -m scenarios.schema > scenario.schema.json.new
 	mv scenario.schema.json.new scenario.schema.json
+
+golden: install-dev  ## take the reports of the built-in scenarios as they are now
+	$(BIN)/python -m pytest tests/golden --update-golden
+
+pictures: install-dev  ## run the README's scenario; write its picture, its figures and its output anew
+	$(BIN)/python -m docs.pictures.make_pictures
 
 install-dev: $(VENV)/.installed-$(EXTRAS)  ## install for development into .venv
 

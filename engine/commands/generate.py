@@ -125,13 +125,14 @@ def card(report: dict[str, Any]) -> str:
     """The report for a person."""
     lines = [
         "",
-        f"{report['prompt_tokens']} prompt tokens in {report['prompt_s']:.2f} s, {report['output_tokens']} output tokens"
-        f" in {report['steps']} steps ({report['backend']})",
+        f"{report['prompt_tokens']} prompt tokens in {report['prompt_s']:.2f} s,"
+        f" {report['output_tokens']} output tokens in {report['steps']} steps ({report['backend']})",
     ]
     if report["draft_tokens"]:
         survival = " ".join(f"{s:.2f}" for s in report["survival"]) or "nothing was drafted"
         lines += [
-            f"draft {report['draft']}, K = {report['draft_tokens']}: tokens_per_step {_number(report['tokens_per_step'])},"
+            f"draft {report['draft']}, K = {report['draft_tokens']}:"
+            f" tokens_per_step {_number(report['tokens_per_step'])},"
             f" acceptance_rate {_number(report['acceptance_rate'])}, survival by position {survival}",
         ]
     speeds = f"{_number(report['tokens_per_s'])} tokens/s"

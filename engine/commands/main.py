@@ -4,10 +4,16 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from engine.commands import bench, generate, serve_trace
+import engine.commands.bench
+import engine.commands.generate
+import engine.commands.serve_trace
 from engine.errors import EngineError
 
-COMMANDS = {"generate": generate, "serve-trace": serve_trace, "bench": bench}
+COMMANDS = {
+    "generate": engine.commands.generate,
+    "serve-trace": engine.commands.serve_trace,
+    "bench": engine.commands.bench,
+}
 
 
 def parser() -> argparse.ArgumentParser:

@@ -24,12 +24,12 @@ def peer_model(weights: Weights) -> Any:
         head_dim=a.head_dim,
         rms_norm_eps=a.norm_eps,
         max_position_embeddings=a.max_position,
-        rope_theta=a.rope_theta,
         rope_parameters={"rope_type": "default", "rope_theta": a.rope_theta},
         tie_word_embeddings=a.tie_word_embeddings,
         attention_bias=a.qkv_bias,
     )
-    model = LlamaForCausalLM(config).to(weights.dtype).eval()
+    model: Any = LlamaForCausalLM(config)
+    model = model.to(weights.dtype).eval()
     missing, unexpected = model.load_state_dict(hf_tensors(weights), strict=False)
     assert not unexpected
     assert set(missing) <= {"lm_head.weight"}

@@ -94,7 +94,7 @@ def as_request(
     rng: np.random.Generator,
     how: Sampling,
 ) -> Request:
-    """A request of the asked-for lengths: a stretch of the text, or random tokens. Its output has the trace's length."""
+    """A request of the trace's lengths: a stretch of the text, or random tokens; no stop token ends it."""
     length = max(round(arrival.prompt_tokens * flags.length_scale), 1)
     start = int(rng.integers(0, max(len(tokens), 1)))
     prompt = islice(cycle(tokens), start, start + length) if tokens else rng.integers(0, vocabulary, length).tolist()
@@ -135,7 +135,8 @@ def about(bench: Workbench, flags: argparse.Namespace) -> dict[str, Any]:
 def card(report: dict[str, Any]) -> str:
     """The report for a person."""
     lines = [
-        f"{report['requests']} requests in {report['seconds']:.1f} s: {report['output_tokens_per_s']:.1f} output tokens/s,"
+        f"{report['requests']} requests in {report['seconds']:.1f} s:"
+        f" {report['output_tokens_per_s']:.1f} output tokens/s,"
         f" {report['steps_taken']} steps, {report['preemptions']} preemptions, host {report['host_fraction']:.1%}",
     ]
     for name in ("ttft_s", "tpot_s", "e2e_s"):

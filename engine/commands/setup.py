@@ -11,7 +11,7 @@ import torch
 from engine.drafters import DRAFTERS, Drafter, DraftSetup
 from engine.errors import DraftError, ModelFileError
 from engine.linear import LINEARS
-from engine.loading import load
+from engine.loading import Loaded, load
 from engine.loading.hf_folder import DTYPES
 from engine.loading.tokenizer import TextCodec
 from engine.loop import Engine, EngineOptions
@@ -127,40 +127,44 @@ def workbench(flags: argparse.Namespace) -> Workbench:
     if flags.device.startswith("cuda") and not torch.cuda.is_available():
         raise ModelFileError(f"--device {flags.device}: torch {torch.__version__} sees no CUDA device here")
     start = perf_counter()
-    dtype = DTYPES[flags.dtype]
     generator = torch.Generator().manual_seed(flags.seed)
-    loaded = load(flags.model, dtype=dtype, device=flags.device, generator=generator)
+    loaded = load(flags.model, dtype=DTYPES[flags.dtype], device=flags.device, generator=generator)
     longest = min(flags.max_model_len, loaded.weights.architecture.max_position)
     blocks = flags.kv_blocks or 4 * -(-longest // flags.block_tokens)
     limits = Limits(longest, flags.max_num_seqs, flags.max_num_batched_tokens, scheduler=flags.scheduler)
-    target = Model(loaded.weights, backend=flags.backend, max_position=longest)
-    needs_weights = flags.draft == "noisy_target"
-    draft = (
-        load(flags.draft_model, dtype=dtype, device=flags.device, generator=generator) if flags.draft_model else None
+    setup = _draft_setup(flags, loaded, generator, blocks, longest)
+    return Workbench(
+        name=flags.model,
+        target=Model(loaded.weights, backend=flags.backend, max_position=longest),
+        codec=loaded.codec() if loaded.codec else None,
+        options=EngineOptions(blocks, limits, flags.block_tokens, flags.draft_tokens if flags.draft != "none" else 0),
+        new_drafter=lambda: DRAFTERS[flags.draft](setup),
+        seed=flags.seed,
+        load_s=perf_counter() - start,
     )
-    vocabulary = loaded.weights.architecture.vocab_size
-    if draft is not None and draft.weights.architecture.vocab_size != vocabulary:
-        raise DraftError(
-            f"--draft-model {flags.draft_model}: its vocabulary has {draft.weights.architecture.vocab_size} tokens,"
-            f" that of {flags.model} {vocabulary}; both must be the same"
-        )
-    setup = DraftSetup(
-        target=loaded.weights if needs_weights else None,
-        draft=draft.weights if draft else None,
+
+
+def _draft_setup(
+    flags: argparse.Namespace, loaded: Loaded, generator: torch.Generator, blocks: int, longest: int
+) -> DraftSetup:
+    """What the drafter is built from; the target's weights are kept only where it needs them."""
+    draft = None
+    if flags.draft_model:
+        draft = load(flags.draft_model, dtype=DTYPES[flags.dtype], device=flags.device, generator=generator).weights
+        sizes = draft.architecture.vocab_size, loaded.weights.architecture.vocab_size
+        if sizes[0] != sizes[1]:
+            raise DraftError(
+                f"--draft-model {flags.draft_model}: its vocabulary has {sizes[0]} tokens, that of {flags.model}"
+                f" {sizes[1]}; both must be the same"
+            )
+    return DraftSetup(
+        target=loaded.weights if flags.draft == "noisy_target" else None,
+        draft=draft,
         num_blocks=blocks,
         block_tokens=flags.block_tokens,
         max_model_len=longest,
         backend=flags.backend,
         epsilon=flags.epsilon,
         longest_ngram=flags.longest_ngram,
-        generator=torch.Generator().manual_seed(flags.seed),
-    )
-    return Workbench(
-        name=flags.model,
-        target=target,
-        codec=loaded.codec() if loaded.codec else None,
-        options=EngineOptions(blocks, limits, flags.block_tokens, flags.draft_tokens if flags.draft != "none" else 0),
-        new_drafter=lambda: DRAFTERS[flags.draft](setup),
-        seed=flags.seed,
-        load_s=perf_counter() - start,
+        generator=generator,
     )

@@ -33,6 +33,14 @@ def mean_queue(records: ClusterRecords, window: Window) -> float | None:
     return float(waited.sum()) / window.seconds if window.seconds > 0 else None
 
 
+def cached_prompt_share(records: ClusterRecords) -> float | None:
+    """Prompt tokens of the measured requests that the prefix cache held, as a share of all."""
+    requests, measured = records.requests, records.measured
+    served = ~requests.rejected[measured]
+    prompts = int(requests.prompt_tokens[measured][served].sum())
+    return int(requests.cached_tokens[measured][served].sum()) / prompts if prompts else None
+
+
 def blocked_shares(records: ClusterRecords, window: Window) -> dict[str, float]:
     """Share of the replicas' time in which the first waiting request was kept out, by what kept it out."""
     steps = records.steps

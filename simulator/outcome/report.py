@@ -10,7 +10,7 @@ from simulator.cluster.records import ClusterRecords
 from simulator.outcome.binding import ExplainedSteps, binding, draft_ratios
 from simulator.outcome.cost import joules_per_token_bound, usd_per_hour, usd_per_million_tokens
 from simulator.outcome.latency import METRICS, STATISTICS, summaries
-from simulator.outcome.occupancy import kv_utilisation, mean_batch, mean_queue, speculation_means
+from simulator.outcome.occupancy import cached_prompt_share, kv_utilisation, mean_batch, mean_queue, speculation_means
 from simulator.outcome.saturation import saturated
 from simulator.outcome.slo import OPEN_LOOP, attainment, good_requests, meets_limits
 from simulator.outcome.throughput import Throughput, good_shares, throughput
@@ -35,7 +35,7 @@ ROW_FIELDS = (
 """Fields that every row has, in their order."""
 
 EXTRA_FIELDS = (
-    "replicas", "fits", "reason", "holds_slo", "window_s", "queue_mean", "rejected_requests", "truncated_requests",
+    "replicas", "fits", "reason", "holds_slo", "window_s", "queue_mean", "cached_prompt_share", "rejected_requests", "truncated_requests",
     "step_time_share", "bound_share", "output_tokens_per_request", "output_tokens_per_s_at_capacity",
     "usd_per_gpu_hour", "capacity_note", "fleet_note", "simulated_runs",
 )
@@ -197,6 +197,7 @@ def _occupancy(records: ClusterRecords, window: Window) -> Row:
         "window_s": window.seconds,
         "mean_batch": mean_batch(records, window),
         "queue_mean": mean_queue(records, window),
+        "cached_prompt_share": cached_prompt_share(records),
         "kv_utilisation_mean": mean,
         "kv_utilisation_max": largest,
     }

@@ -132,6 +132,7 @@ def _service(load: Load, demand: Demand, slo: Slo | None) -> Row:
         "saturated": False,
         "mean_batch": state.mean_batch,
         "queue_mean": state.mean_waiting * state.num_replicas,
+        "cached_prompt_share": demand.cached_tokens / float(demand.prompt_tokens.mean()),
         "kv_utilisation_mean": min(held, 1.0),
         "holds_slo": pressure(load, slo) <= 1.0,
     }

@@ -79,10 +79,10 @@ class SteadyState:
         return float(rate @ np.arange(rate.size) / rate.sum()) if rate.sum() > 0 else 0.0
 
 
-EVENNESS = {"round_robin": 1.0, "least_outstanding_tokens": 0.5}
+EVENNESS = {"round_robin": 1.0, "least_outstanding_tokens": 0.5, "power_of_two_choices": 0.25, "prefix_aware": 0.5}
 """How evenly a router spaces the arrivals at a replica: 1 as if dealt out in turn, 0 as if at random.
 
-That of least_outstanding_tokens is an assumption; the simulation of chat loads lies about half-way.
+All but the first are assumptions; the simulation of chat loads with least_outstanding_tokens lies about half-way.
 """
 
 

@@ -16,6 +16,9 @@ ROWS = [
 SUMMARY = {"scenario": "chat", "rows": ROWS[:1], "replications": ROWS[1:], "comparison": {}}
 
 
+TRACE = "TIMESTAMP,ContextTokens,GeneratedTokens\n2026-03-02 09:00:00.0000000,100,{}\n"
+
+
 @pytest.fixture
 def folder(tmp_path):
     found = RunFolder(tmp_path / "runs", "chat", "0123456789abcdef")
@@ -55,8 +58,8 @@ def test_another_catalog_or_code_is_another_hash(monkeypatch, part):
 
 
 def test_a_trace_counts_by_its_content(tmp_path):
-    def hash_of(name, text):
-        (tmp_path / name).write_text(text)
+    def hash_of(name, tokens):
+        (tmp_path / name).write_text(TRACE.format(tokens))
         arrivals = f"workload.arrivals={{kind: trace, file: {tmp_path / name}}}"
         return point_hash(load_text(CHAT, arrivals).points[0].scenario)
 
@@ -172,7 +175,7 @@ def test_the_written_scenario_loads_to_the_same_points(folder, sets):
 
 
 def test_a_written_trace_is_found_from_anywhere(tmp_path):
-    (tmp_path / "a.csv").write_text("1")
+    (tmp_path / "a.csv").write_text(TRACE.format(1))
     loaded = load_text(CHAT, f"workload.arrivals={{kind: trace, file: {tmp_path / 'a.csv'}}}")
 
     assert resolved_document(loaded)["workload"]["arrivals"]["file"] == str(tmp_path / "a.csv")

@@ -114,9 +114,11 @@ def test_gamma_gaps_have_their_coefficient_of_variation(cv):
 
 
 def test_gamma_gaps_disperse_by_their_squared_variation_in_long_windows():
-    times = times_of({"kind": "gamma", "rate_per_s": 5.0, "cv": 2.0}, 200_000)
+    arrivals = {"kind": "gamma", "rate_per_s": 5.0, "cv": 2.0}
 
-    assert dispersion(times)[100.0] == pytest.approx(4.0, rel=0.15)
+    found = [dispersion(times_of(arrivals, 100_000, nth))[100.0] for nth in range(6)]
+
+    assert np.mean(found) == pytest.approx(4.0, rel=0.15)
 
 
 def test_bursts_disperse_as_theory_says():
@@ -124,9 +126,9 @@ def test_bursts_disperse_as_theory_says():
     share, tau = 0.25, 7.5
     gain = 2 * 5.0 * tau * (3.0 - 1) ** 2 * share / (1 - share)
 
-    found = np.mean([list(dispersion(times_of(spec, 60_000, nth)).values()) for nth in range(6)], axis=0)
+    found = np.mean([list(dispersion(times_of(spec, 60_000, nth)).values())[:-1] for nth in range(6)], axis=0)
 
-    windows = np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0])
+    windows = np.array([1.0, 3.0, 10.0, 30.0, 100.0])
     theory = 1 + gain * (1 - (1 - np.exp(-windows / tau)) * tau / windows)
     assert found == pytest.approx(theory, rel=0.12)
 

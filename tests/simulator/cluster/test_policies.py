@@ -7,6 +7,7 @@ from simulator.cluster.records import columns_equal
 from simulator.cluster.routing import ROUTERS
 from simulator.cluster.traffic import RequestChunk
 from simulator.cluster.waiting import SCHEDULERS
+from simulator.planning.steady_state import EVENNESS
 from simulator.spec.deployment import Engine, Router
 from tests.simulator.cluster.toys import (
     LinearTimes,
@@ -50,6 +51,10 @@ def test_the_lowest_priority_number_is_served_first_and_equals_in_order():
 def test_the_choices_of_the_scenario_are_the_functions_of_the_simulation():
     assert set(Engine.model_fields["scheduler"].annotation.__args__) == set(SCHEDULERS)
     assert set(Router.model_fields["kind"].annotation.__args__) == set(ROUTERS)
+
+
+def test_the_estimate_knows_every_router():
+    assert set(EVENNESS) == set(ROUTERS)
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
