@@ -1,14 +1,30 @@
-"""Constants of the engines, as fitted by calibration.fit_constants, and what rows they were not fitted on say."""
+"""Constants of the engines, as calibration.fit_constants found them, and their error on groups left out of the fit."""
 
-from simulator.spec.profile import EngineConstants, HeldOut
+import json
+from pathlib import Path
+from typing import Any
 
-ENGINE_CONSTANTS: dict[str, EngineConstants] = {
-    "trtllm": EngineConstants(),
-    "vllm": EngineConstants(step_ms=1.5),
-    "sglang": EngineConstants(step_ms=1.5),
-}
+from simulator.spec.profile import EngineConstants, Error, HeldOut
+
+FILE = Path(__file__).with_name("constants.json")
+
+
+def fitted() -> dict[str, Any]:
+    """The committed file: by engine, constants and tables of errors."""
+    return dict(json.loads(FILE.read_text(encoding="utf-8"))) if FILE.exists() else {}
+
+
+def engine_constants(engine: str) -> EngineConstants:
+    """Constants of an engine; all zero where none were fitted."""
+    found = fitted().get(engine)
+    return EngineConstants() if found is None else EngineConstants.model_validate(found["constants"])
 
 
 def held_out(gpu: str, engine: str) -> tuple[HeldOut, ...]:
-    """Errors on left-out groups of this GPU and engine."""
-    return ()
+    """Errors on left-out groups of this engine on this GPU."""
+    rows = fitted().get(engine, {}).get("held_out", {})
+    return tuple(
+        HeldOut(group=name, tpot=Error.model_validate(row["tpot"]), ttft=Error.model_validate(row["ttft"]))
+        for name, row in rows.items()
+        if name.startswith(f"{gpu} ")
+    )

@@ -11,11 +11,13 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-from calibration.constants import ENGINE_CONSTANTS, held_out
+import pandas as pd
+
+from calibration.constants import engine_constants, held_out
 from calibration.fit_profile import Header, fit_profile
 from calibration.kernels import Tables, merge, read_aiconfigurator, read_shared_gemm
 from simulator.errors import ProfileError
-from simulator.spec.profile import EngineConstants, Profile
+from simulator.spec.profile import Profile
 from simulator.spec.sources import Source, Sources
 
 ROOT = Path(__file__).parents[1]
@@ -39,6 +41,12 @@ class Recipe(NamedTuple):
     """Weight formats taken from shared/measured instead (timed eagerly in the package)."""
 
 
+BLACKWELL = ("b200-sxm", "b300-sxm")
+"""GPUs on which vLLM serves MXFP4 experts with TensorRT-LLM's kernels on 8-bit activations (FlashInfer).
+
+Its own table holds the slower default, 16-bit activations; benchmarks and vLLM's recipe for gpt-oss set
+VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8.
+"""
 GPUS = ("h100-sxm", "h200-sxm", "b200-sxm", "b300-sxm")
 RECIPES = tuple(
     Recipe(gpu, engine, versions, ("fp8_block",) if (gpu, engine) in {("h200-sxm", "vllm"), ("b200-sxm", "vllm")} else ())
@@ -72,6 +80,10 @@ def measurements(recipe: Recipe) -> Tables:
     tables = read_aiconfigurator(data, recipe.gpu, recipe.engine, recipe.versions)
     if recipe.engine == "vllm":
         tables["gemm"] = tables["gemm"][tables["gemm"]["dtype"] != "fp8_block"]
+    if recipe.engine == "vllm" and recipe.gpu in BLACKWELL:
+        borrowed = read_aiconfigurator(data, recipe.gpu, "trtllm", {"moe": TRTLLM["moe"]})["moe"]
+        own = tables["moe"][tables["moe"]["dtype"] != "mxfp4"]
+        tables["moe"] = pd.concat([own, borrowed[borrowed["dtype"] == "mxfp4"]], ignore_index=True)
     if recipe.shared_gemm:
         tables = merge([tables, read_shared_gemm(SHARED_GEMM, recipe.gpu, recipe.engine, recipe.shared_gemm, "0.25")])
     return tables
@@ -87,6 +99,13 @@ def sources(recipe: Recipe) -> Sources:
             date=RELEASED,
         )
     }
+    if recipe.engine == "vllm" and recipe.gpu in BLACKWELL:
+        out["experts_mxfp4"] = Source(
+            kind="derived",
+            ref=f"{PACKAGE}, trtllm {TRTLLM['moe']}: vLLM runs TensorRT-LLM's MXFP4 kernels on 8-bit activations here "
+            "(VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8, as benchmarks set it); its own table has 16-bit activations",
+            date=RELEASED,
+        )
     if recipe.shared_gemm:
         out["gemm_fp8_block"] = Source(
             kind="measured",
@@ -101,7 +120,7 @@ def build(recipe: Recipe) -> Profile:
     """Fit one profile."""
     versions = dict(recipe.versions) | ({"gemm_fp8_block": "0.25"} if recipe.shared_gemm else {})
     header = Header(recipe.gpu, recipe.engine, RELEASED.isoformat(), versions, sources(recipe))
-    constants = ENGINE_CONSTANTS.get(recipe.engine, EngineConstants())
+    constants = engine_constants(recipe.engine)
     return fit_profile(header, measurements(recipe), constants, held_out(recipe.gpu, recipe.engine))
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from calibration.replay import Protocol
-from simulator.catalog.load import load_engine
+from simulator.catalog.load import load_engine, load_profile
 from simulator.physics.ledger import memory_ledger
 from simulator.spec.deployment import Deployment
 
@@ -131,7 +131,14 @@ def protocol_of(row: Any, deployment: Deployment, kv_tokens: int) -> Protocol:
         wait_iterations=20 if waits else 0,
         wait_tokens=int(0.9 * budget) if waits else 0,
         shortest=0.8 if closed else 1.0,
+        request_host_s=request_host_s(row),
     )
+
+
+def request_host_s(row: Any) -> float:
+    """Time from a request to the scheduler's seeing it, by the profile."""
+    profile = load_profile(row.gpu, row.engine)
+    return 0.0 if profile is None else profile.constants.request_host_ms * 1e-3
 
 
 def _queued_requests(kv_tokens: int, row: Any) -> int:

@@ -15,9 +15,7 @@ KEYS: dict[str, str] = {
     **dict.fromkeys(("mig", "mig_profile", "mig_slices"), _MIG),
     **dict.fromkeys(("lora", "loras", "lora_adapters", "enable_lora", "max_loras"), _LORA),
     "pipeline_parallel": f"pipeline parallelism {NOT_YET}: use tensor_parallel",
-    "prefix_cache": f"prefix caching {NOT_YET}: every prompt is computed in full",
-    "enable_prefix_caching": f"prefix caching {NOT_YET}: every prompt is computed in full",
-    "prefix": f"prefix caching {NOT_YET}: every prompt is computed in full",
+    "enable_prefix_caching": "vLLM's name of it; here write prefix_cache: true in engine",
     "widths": f"tree speculation {NOT_YET}: propose {{shape: chain, draft_tokens: K}}",
 }
 """Unknown key → what to say instead of only `unknown key`."""

@@ -71,7 +71,8 @@ def run(flags: argparse.Namespace) -> None:
         as_request(arrival, flags, tokens, bench.target.architecture.vocab_size, rng, sampling(flags))
         for arrival in arrivals
     ]
-    engine = bench.engine(speculative=flags.draft != "none", forced=forced(flags), clock=clock_from_now())
+    engine = bench.engine(speculative=flags.draft != "none", forced=forced(flags))
+    engine.clock = clock_from_now()
     for _ in serve(engine, requests):
         pass
     report = summary(engine, flags)

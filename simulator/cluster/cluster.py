@@ -40,6 +40,8 @@ class ClusterPlan:
     limits: Limits
     times: StepTimes
     planner: PathPlanner
+    request_host_s: float = 0.0
+    """Time from a client's sending a request to a scheduler's seeing it."""
     router_seed: int = 0
     """Of the routers that pick at random."""
 
@@ -90,6 +92,7 @@ class Cluster:
         self._rank: dict[int, int] = {}
         self._route = ROUTERS[plan.router]
         self._rng = Random(plan.router_seed)
+        self._host_s = plan.request_host_s
         self._fresh = 0
         self._left = load.requests - load.warmup_requests
         self._done = self.env.event()
@@ -114,7 +117,7 @@ class Cluster:
                 self._left -= 1
             think_s = None if request in self.book.rejected else self.book.think_s(request + 1)
             if think_s is not None:
-                self._later(think_s, partial(self._send, request + 1, time_s + think_s, after_steps=True))
+                self._send_later(request + 1, time_s, think_s)
             elif self.load.concurrency is not None:
                 if not self._released:
                     self._later(0.0, partial(self._send_released, time_s))
@@ -145,14 +148,22 @@ class Cluster:
     def _send_fresh(self, time_s: float) -> None:
         request = self._next_fresh()
         if request is not None:
+            self._send_later(request, time_s, 0.0)
+
+    def _send_later(self, request: int, time_s: float, delay_s: float) -> None:
+        """Let a client send a request after a time; the scheduler sees it once the host has handled it."""
+        if delay_s + self._host_s <= 0.0:
             self._send(request, time_s, after_steps=True)
+            return
+        send = partial(self._send, request, time_s + delay_s, after_steps=True)
+        self._later(delay_s + self._host_s, send)
 
     def _arrive(self) -> Generator[simpy.Event, None, None]:
         """Requests at times of their own."""
         env, book = self.env, self.book
         while (request := self._next_fresh()) is not None:
             time_s = book.arrival_s[request]
-            delay = time_s - env.now
+            delay = time_s + self._host_s - env.now
             if delay > 0:
                 yield _Moment(env, delay, URGENT)
             self._send(request, time_s, after_steps=False)

@@ -43,6 +43,9 @@ class Limits(NamedTuple):
     blocks are taken as they are needed."""
     swap_block_s: float | None = None
     """Seconds to move a KV block to or from the host; None: a preempted request is computed again."""
+    overlap_steps: int = 0
+    """Steps by which a token reaches the client after the step that computed it: 0, or 1 where the host prepares the
+    next step meanwhile."""
     batch_wait_steps: int = 0
     """Steps that prompts wait for company while others decode."""
     batch_wait_tokens: float = 0.0

@@ -51,12 +51,12 @@ class Replica:
         self.context_tokens = 0
         self.moving_s = 0.0
         """Seconds that moving KV to the host adds to the next step."""
+        self.late: list[tuple[int, bool]] = []
+        """Computed but not yet with the client: request, and whether it is its last token (else its first)."""
         self.log = array("d")
         self.process: simpy.Process | None = None
         self._wake: simpy.Event | None = None
         self._run_ends: Sequence[float] | None = None
-
-    # What the cluster calls.
 
     def accept(self, request: int, prompt: PromptView, *, after_steps: bool) -> None:
         """Queue a request; wake the replica, or cut the run of steps that it is in.
@@ -81,12 +81,11 @@ class Replica:
         """Whether nothing runs and nothing waits; then no block may be used."""
         return not (self.started or self.waiting.heap or self.admission.partial)
 
-    # The process.
-
     def run(self) -> Generator[simpy.Event, Any, None]:
         """Take steps for as long as there is work; wait for a request otherwise."""
         while True:
             if self.idle():
+                self._deliver()
                 self._wake = simpy.Event(self.env)
                 yield self._wake
                 self.time_s = max(self.time_s, self.env.now, self.book.arrival_s[self.waiting.next()])
@@ -101,10 +100,9 @@ class Replica:
             if chunks:
                 yield from self._mixed_step(chunks, waiting, blocked_by)
             else:
-                steps = 1 if preempted or self.moving_s else self._possible_steps(blocked_by)
+                alone = preempted or self.moving_s or self.late
+                steps = 1 if alone else self._possible_steps(blocked_by)
                 yield from self._decode_run(steps, waiting, blocked_by)
-
-    # Admission.
 
     def _hold_blocks(self) -> bool:
         """Give the next step's blocks to the running sequences; whether one had to give up its own."""
@@ -172,6 +170,7 @@ class Replica:
         self.moving_s = 0.0
         self.time_s = start + seconds
         yield self.env.timeout(max(self.time_s - self.env.now, 0.0))
+        computed = len(self.late)
         emitted = self._commit(1)
         for request, done, now, prompt, _ in chunks:
             if done + now == prompt:
@@ -179,7 +178,7 @@ class Replica:
                 self._join(request, prompt)
         self.log.extend((start, seconds, 1, sequences, context, prompts, tokens, attended, emitted,
                          self.residents.pool.used, waiting, blocked_by))  # fmt: skip
-        self._finish()
+        self._finish(computed)
 
     def _decode_run(self, steps: int, waiting: int, blocked_by: int) -> Generator[simpy.Event, Any, None]:
         """A run of steps with the same sequences and no prompt."""
@@ -209,7 +208,7 @@ class Replica:
         emitted = self._commit(steps)
         self.log.extend((start, self.time_s - start, steps, sequences, context_sum / steps, 0, 0, 0.0, emitted,
                          block_sum / steps, waiting, blocked_by))  # fmt: skip
-        self._finish()
+        self._finish(len(self.late))
 
     def _possible_steps(self, blocked_by: int) -> int:
         """Steps until the next one finishes, lacks blocks, or lets prompts in that were held back."""
@@ -255,18 +254,24 @@ class Replica:
         """A prompt is computed, or KV is back: the request decodes from the next step on."""
         book = self.book
         if book.first_token_s[request] != book.first_token_s[request]:
-            book.first_token_s[request] = self.time_s
+            self.late.append((request, False))
         self.started[request] = self.step
         self.context_tokens += prompt + 1
         self.timeline.add(request, self.step, book.emitted[request], book.new_blocks[request])
         self.residents.share(request)
 
-    def _finish(self) -> None:
-        """Let go of the requests whose last step has been taken."""
-        finishes = self.timeline.finishes
-        if not finishes or finishes[0][0] > self.step:
-            return
-        done = self.timeline.pop_finished(self.step)
+    def _finish(self, computed: int) -> None:
+        """End a step: let go of requests that took their last step; hand over tokens (with overlap, those before it).
+
+        computed: entries of `late` that earlier steps computed.
+        """
+        if self.timeline.finishes and self.timeline.finishes[0][0] <= self.step:
+            self._let_go(self.timeline.pop_finished(self.step))
+        if self.late:
+            self._deliver(computed if self.limits.overlap_steps else len(self.late))
+
+    def _let_go(self, done: list[int]) -> None:
+        """Free what finished requests hold."""
         book = self.book
         for request in done:
             del self.started[request]
@@ -274,6 +279,18 @@ class Replica:
             self.context_tokens -= prompt + 1 + book.path_tokens[request]
             self.residents.end(request, book.path_blocks[request])
             self.outstanding_tokens -= book.prompt_tokens[request]
-            book.finish_s[request] = self.time_s
             book.forget_path(request)
-        self.listener.finished(done, self.time_s)
+            self.late.append((request, True))
+
+    def _deliver(self, count: int | None = None) -> None:
+        """Hand the first so many late tokens, or all, to their clients."""
+        now, self.late = self.late[:count], self.late[len(self.late) if count is None else count :]
+        book, done = self.book, []
+        for request, is_last in now:
+            if is_last:
+                book.finish_s[request] = self.time_s
+                done.append(request)
+            else:
+                book.first_token_s[request] = self.time_s
+        if done:
+            self.listener.finished(done, self.time_s)

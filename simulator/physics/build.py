@@ -70,8 +70,9 @@ def _between(model: Model, machine: Machine, split: Split) -> tuple[float, float
     dense_width = model.intermediate_size * (model.num_layers - moe_layers) + shared_intermediate(model) * moe_layers
     values = model.num_layers * (8 * model.hidden_size + 2 * heads) + 3 * dense_width / split.tensor_parallel
     rate = STREAMING_FRACTION * machine.gpu.memory.bandwidth_bytes_per_s
-    constant = model.num_layers * machine.profile.constants.layer_us * 1e-6
-    return constant, values * ACTIVATION_BYTES / rate
+    constants = machine.profile.constants
+    per_row = constants.unfused_fraction * values * ACTIVATION_BYTES / rate
+    return model.num_layers * constants.layer_us * 1e-6, per_row
 
 
 def _calibration(

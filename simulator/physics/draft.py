@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from simulator.physics.footprint import flops_per_token
 from simulator.physics.forward import Forward
+from simulator.physics.profiled import Calibration
 from simulator.spec.speculation import AbstractDraft
 
 Affine = tuple[float, float]
@@ -23,6 +24,8 @@ class DraftCost:
     """Seconds per pair of a prompt token and a position that it attends to."""
     flops_ratio: float
     """Draft FLOPs per token ÷ the target's, linear layers only."""
+    calibration: Calibration = Calibration(None)
+    """Where its curves come from; nothing is said of an abstract draft."""
 
 
 NO_DRAFT = DraftCost(lambda sequences: (0.0, 0.0), lambda tokens: 0.0, 0.0, 0.0)
@@ -48,7 +51,7 @@ def modelled_draft(draft: Forward, target: Forward) -> DraftCost:
         return draft.layers(tokens).total_s + draft.prefill_attention_s(tokens) + host_s if tokens > 0 else 0.0
 
     ratio = flops_per_token(draft.model) / flops_per_token(target.model)
-    return DraftCost(one_pass, prefill_s, draft.prefill_context_s, ratio)
+    return DraftCost(one_pass, prefill_s, draft.prefill_context_s, ratio, draft.calibration)
 
 
 def abstract_draft(spec: AbstractDraft, target: Forward, plain_step: Callable[[int], Affine]) -> DraftCost:

@@ -38,8 +38,28 @@ class Calibration(NamedTuple):
     uncalibrated: tuple[str, ...] = ()
     """Parts from the catalog's efficiencies."""
     max_rows: int = 0
+    """Most rows of a linear layer that were measured, on one GPU; 0: none."""
     max_batch: int = 0
+    """Most decoding sequences whose attention was measured, on one GPU; 0: none."""
     max_context: int = 0
+    """Longest context measured [tokens]; 0: none."""
+
+    def outside(self, rows: int, sequences: int, context_tokens: float) -> tuple[str, ...]:
+        """Which inputs of a step, per data-parallel rank, lie beyond what was measured: extrapolated."""
+        longest = context_tokens / sequences if sequences else 0.0
+        found = (
+            (rows, self.max_rows, "rows"),
+            (sequences, self.max_batch, "sequences"),
+            (longest, self.max_context, "tokens of context"),
+        )
+        return tuple(f"{value:,.0f} {what}: measured to {most:,}" for value, most, what in found if 0 < most < value)
+
+    def with_draft(self, draft: "Calibration") -> "Calibration":
+        """The target's, with what is said of the draft added."""
+        return self._replace(
+            derived=self.derived + tuple(f"draft: {said}" for said in draft.derived),
+            uncalibrated=self.uncalibrated + tuple(f"draft: {said}" for said in draft.uncalibrated),
+        )
 
 
 def linear_table(profile: Profile | None, weights: str) -> LinearTable | None:

@@ -9,7 +9,7 @@ from typing import Generic, Literal, TypeVar
 from simulator.catalog.load import load_engine, load_gpu, load_links, load_model, load_quantisation
 from simulator.physics.draft import NO_DRAFT, Affine, DraftCost, abstract_draft, modelled_draft
 from simulator.physics.build import build_forward
-from simulator.physics.forward import Checkpoint, Forward, HeadCost, LayersCost, Machine, Split
+from simulator.physics.forward import Checkpoint, Forward, HeadCost, LayersCost, Machine, Split, per_rank
 from simulator.physics.step import StepCost, StepShape
 from simulator.spec.deployment import Deployment
 from simulator.spec.policy import Quantisation
@@ -45,6 +45,8 @@ class CatalogStepModel:
         self.draft = draft
         self.draft_tokens = draft_tokens
         """Draft tokens K of the deployment."""
+        self.calibration = target.calibration.with_draft(draft.calibration)
+        """Profile, and which parts are extrapolated or uncalibrated."""
         self._step_s = target.machine.step_s
         self._sampler_s = overhead.sampling_us_per_step * 1e-6
         self._prefill_slope_s = target.prefill_context_s
@@ -114,6 +116,13 @@ class CatalogStepModel:
         plain_constant, plain_slope = self.decode_affine(sequences, 0)
         pass_s, plain_s = constant + slope * context_tokens, plain_constant + plain_slope * context_tokens
         return self.draft.flops_ratio, pass_s / plain_s
+
+    def outside(self, shape: StepShape) -> tuple[str, ...]:
+        """Which inputs of a step lie beyond what was measured: there its cost is extrapolated."""
+        ranks = self.target.split.data_parallel
+        sequences = per_rank(shape.sequences, ranks)
+        rows = per_rank(shape.verify_tokens + shape.prefill_tokens, ranks)
+        return self.calibration.outside(rows, sequences, shape.context_tokens / ranks)
 
     def bound_by(self, cost: StepCost, shape: StepShape) -> Bound:
         """What the largest part of a step waits for.

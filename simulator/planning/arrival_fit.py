@@ -22,14 +22,17 @@ WINDOWS_S = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 FEWEST_WINDOWS = 8
 """Windows below which a dispersion is not told."""
 
-LOADS = (0.2, 0.5, 0.7)
+LOADS = (0.05, 0.2, 0.5, 0.7)
 """Shares of its capacity at which a queue is compared."""
 
-CLOSE = 0.1
+CLOSE = 0.15
 """Root mean square of ln(mean wait ÷ the trace's) up to which a kind of arrivals does as well as the trace."""
 
 REPETITIONS = 8
 """Sequences as long as the trace over which the waits behind a kind of arrivals are averaged."""
+
+REGULAR = 0.05
+"""Share of a tick by which recorded times may miss it."""
 
 FEWEST_CYCLES = 20
 """Bursts and lulls that a trace must hold for their lengths to be taken for random ones."""
@@ -42,7 +45,7 @@ class ArrivalFit:
     arrivals: dict[str, Any]
     """Ready for `workload.arrivals` of a scenario file."""
     error: float
-    """Root mean square of ln(mean wait ÷ the trace's) in a queue at three loads: 0.1 is about 10 %."""
+    """Root mean square of ln(mean wait ÷ the trace's) in a queue at four loads: 0.1 is about 10 %."""
     why: str
 
 
@@ -142,7 +145,9 @@ def recorder_tick_s(times_s: Floats) -> float:
     distinct = np.unique(np.round(times_s, 1))
     if times_s.size < 3 * distinct.size or distinct.size < 3:
         return 0.0
-    return round(float(np.median(np.diff(distinct))), 2)
+    gaps = np.diff(distinct)
+    tick = round(float(np.median(gaps)), 2)
+    return tick if float((np.abs(gaps / tick - np.rint(gaps / tick)) < REGULAR).mean()) > 0.95 else 0.0
 
 
 def _short(value: float) -> float:

@@ -37,7 +37,7 @@ def bursty_by_dispersion(times_s: Floats, rate: float, wanted: dict[float, float
         return None
     gain, tau_s = _dispersion_curve(wanted)
     steep = gain / (2.0 * rate * tau_s)
-    share = min(_burst_share(times_s, rate), 1.0 / (1.0 + steep))
+    share = min(_burst_share(times_s, max(1.0 / rate, tau_s / 8.0)), 1.0 / (1.0 + steep))
     factor = min(1.0 + float(np.sqrt(steep * (1.0 - share) / share)), 1.0 / share * (1 - 1e-3))
     if not 1.01 < factor < 1e4:
         return None
@@ -56,10 +56,10 @@ def _dispersion_curve(wanted: dict[float, float]) -> tuple[float, float]:
     return float(gain[best[0], 0, 0]), float(tau[best[1], 0])
 
 
-def _burst_share(times_s: Floats, rate: float) -> float:
+def _burst_share(times_s: Floats, width_s: float) -> float:
     """Share of the time that bursts take, by maximum likelihood of counts in intervals that two hidden states rule."""
-    width = max(float(times_s[-1] - times_s[0]) / MOST_BINS, 1.0 / rate)
-    stay_on, stay_off = _two_states(np.bincount(((times_s - times_s[0]) / width).astype(np.int64)))
+    since = times_s[times_s < times_s[0] + width_s * MOST_BINS] - times_s[0]
+    stay_on, stay_off = _two_states(np.bincount((since / width_s).astype(np.int64)))
     leave_on, leave_off = max(1.0 - stay_on, 1e-6), max(1.0 - stay_off, 1e-6)
     return min(max(leave_off / (leave_on + leave_off), 1e-3), 0.999)
 

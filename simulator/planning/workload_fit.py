@@ -170,8 +170,8 @@ def _notes(table: TraceTable, arrivals: ArrivalFit, reuse: Reuse | None, prefix:
         turns, _ = fit_prefix(table, reuse)
         yield (
             f"prefix: an unbounded cache finds {reuse.hit_rate:.3f} of the trace's blocks; the workload has the system "
-            "prompt of them only, because later turns of a session would not come in the recorder's ticks; for the hits "
-            f"of a large cache take poisson arrivals and prefix: {_flow(turns)}"
+            "prompt of them only, because later turns of a session would not come in the recorder's ticks; for the "
+            f"hits of a large cache take poisson arrivals and prefix: {_flow(turns)}"
         )
     if table.session is not None and reuse is None:
         yield "sessions: the trace names them but not what their prompts share: prompts are taken as they are"

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from simulator.spec.base import Count, CountOrZero, Name, NotNegative, Positive, Spec, Text
+from simulator.spec.base import Count, CountOrZero, Fraction, Name, NotNegative, Positive, Spec, Text
 from simulator.spec.sources import Sources
 
 SCHEMA_VERSION = 1
@@ -172,6 +172,8 @@ class HeldOut(Spec):
 class EngineConstants(Spec):
     """What no kernel table holds; each has a physical meaning, and was fitted on published serving rows."""
 
+    unfused_fraction: Fraction = 1.0
+    """Share of the element-wise traffic between the products of a layer that kernel fusion leaves."""
     layer_us: NotNegative = 0.0
     """Small kernels of a layer that no table holds (norms, rotary embedding, activation, quantisation) at few rows [µs]."""
     step_ms: NotNegative = 0.0

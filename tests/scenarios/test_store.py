@@ -14,8 +14,6 @@ ROWS = [
     {"deployment": "plain", "replication": 0, "ttft_s": {"p95": None}, "saturated": True, "reason": None},
 ]
 SUMMARY = {"scenario": "chat", "rows": ROWS[:1], "replications": ROWS[1:], "comparison": {}}
-
-
 TRACE = "TIMESTAMP,ContextTokens,GeneratedTokens\n2026-03-02 09:00:00.0000000,100,{}\n"
 
 

@@ -1,5 +1,7 @@
 """Schedulers, routers, admission and preemption: each does what its name says, and none knows an output length."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -102,7 +104,7 @@ def test_reserving_the_longest_output_never_evicts():
 
 
 @pytest.mark.parametrize("choices", [{"swap_block_s": 1e-4}, {"reserve_output_tokens": 400}, {"scheduler": "shortest_prompt"},
-                                     {"batch_wait_steps": 8, "batch_wait_tokens": 900.0}], ids=str)  # fmt: skip
+                                     {"batch_wait_steps": 8, "batch_wait_tokens": 900.0}, {"overlap_steps": 1}], ids=str)  # fmt: skip
 @pytest.mark.parametrize("survival", [(), (0.8, 0.6)], ids=["plain", "K=2"])
 def test_runs_of_steps_leave_the_same_records_whatever_the_policy(choices, survival):
     together, one_by_one = (crowded(survival=survival, step_by_step=flag, **choices) for flag in (False, True))
@@ -136,3 +138,34 @@ def test_outputs_are_cut_at_what_requests_ask_for():
 
     assert set(records.requests.output_tokens.tolist()) == {30}
     assert records.requests.truncated.all()
+
+
+def test_with_overlap_a_token_reaches_the_client_one_step_later_or_when_the_replica_runs_dry():
+    chunk = RequestChunk(np.array([0.0, 0.0]), np.array([20, 20]), np.array([2, 4]), np.zeros(2, np.int64))
+
+    def times(**choices):
+        requests = simulate(make_plan(LinearTimes(0.25), **choices), iter([chunk]), 2, endless=False).requests
+        return requests.first_token_s.tolist(), requests.finish_s.tolist()
+
+    assert times() == ([0.25, 0.25], [0.5, 1.0])
+    assert times(overlap_steps=1) == ([0.5, 0.5], [0.75, 1.0])
+
+
+def test_a_request_reaches_the_scheduler_after_the_host_has_handled_it():
+    chunk = RequestChunk(np.array([0.0, 1.0]), np.array([20, 20]), np.array([2, 2]), np.zeros(2, np.int64))
+    plan = replace(make_plan(LinearTimes(0.25)), request_host_s=0.125)
+
+    requests = simulate(plan, iter([chunk]), 2, endless=False).requests
+
+    assert requests.arrival_s.tolist() == [0.0, 1.0]
+    assert requests.scheduled_s.tolist() == [0.125, 1.125]
+
+
+def test_a_client_of_a_closed_loop_hears_of_the_end_when_the_token_reaches_it():
+    chunk = RequestChunk(np.full(4, np.nan), np.full(4, 20), np.array([2, 9, 2, 2]), np.zeros(4, np.int64))
+    plan = replace(make_plan(LinearTimes(0.25), overlap_steps=1), request_host_s=0.1)
+
+    requests = simulate(plan, iter([chunk]), 3, endless=False, concurrency=2).requests
+
+    assert requests.arrival_s[2] == 0.85
+    assert requests.scheduled_s[2] == 1.1

@@ -66,7 +66,9 @@ def test_the_longest_unused_segments_give_way_first_and_the_end_of_a_prompt_befo
         [[1, 2, 3, 4], [11, 12, 13, 14], [21, 22, 23, 24], [1, 2, 3, 4], [11, 12, 13, 14]],
     )
 
-    records = simulate(make_plan(TIMES, prefix_cache=True, kv_blocks=40, max_model_len=600), iter([chunk]), 5, endless=False)
+    records = simulate(
+        make_plan(TIMES, prefix_cache=True, kv_blocks=40, max_model_len=600), iter([chunk]), 5, endless=False
+    )
 
     assert records.requests.cached_tokens[3] == 64
     assert records.requests.cached_tokens[4] < 192
@@ -90,7 +92,9 @@ def test_running_requests_share_blocks_once():
     draft_tokens=st.integers(0, 3),
     step_by_step=st.booleans(),
 )
-def test_blocks_are_conserved_with_shared_prefixes_and_sessions(kv_blocks, shared, turns, think_s, rate, draft_tokens, step_by_step):
+def test_blocks_are_conserved_with_shared_prefixes_and_sessions(
+    kv_blocks, shared, turns, think_s, rate, draft_tokens, step_by_step
+):
     prefix = Prefix(shared_tokens=shared, turns=turns, think_time_s=think_s if turns > 1 else 0.0)
     plain = poisson_chunks(rate, uniform_lengths((10, 200), (1, 60)))
     chunks = with_prefixes(plain, prefix, acceptance_key(1, 0))
@@ -111,7 +115,9 @@ def test_runs_of_steps_leave_the_same_records_with_a_prefix_cache(turns):
     def run(step_by_step):
         plain = poisson_chunks(6.0, uniform_lengths((10, 300), (1, 200)))
         chunks = with_prefixes(plain, Prefix(shared_tokens=100, turns=turns), acceptance_key(1, 0))
-        plan = make_plan(TIMES, prefix_cache=True, kv_blocks=500, max_model_len=2500, survival=(0.7, 0.5), step_by_step=step_by_step)
+        plan = make_plan(
+            TIMES, prefix_cache=True, kv_blocks=500, max_model_len=2500, survival=(0.7, 0.5), step_by_step=step_by_step
+        )
         return simulate(plan, chunks, 250)
 
     assert columns_equal(run(False).requests, run(True).requests)

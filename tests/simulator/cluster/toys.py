@@ -57,7 +57,14 @@ def make_plan(
 ) -> ClusterPlan:  # fmt: skip
     draft_tokens = len(survival)
     counts = np.arange(-(-max_model_len // 16) + 1)
-    planner = PathPlanner(draft_tokens, (np.array([survival]),), acceptance_key(seed, 0), 16, counts, choices.get("reserve_output_tokens") is not None)
+    planner = PathPlanner(
+        draft_tokens,
+        (np.array([survival]),),
+        acceptance_key(seed, 0),
+        16,
+        counts,
+        choices.get("reserve_output_tokens") is not None,
+    )
     limits = Limits(
         kv_blocks,
         16,

@@ -38,7 +38,7 @@ def requests(arrival: Floats, scheduled: Floats, first: Floats, finish: Floats, 
     defaults = {
         "prompt_tokens": zeros + 100, "output_tokens": zeros + 10, "class_index": zeros, "replica": zeros,
         "steps": zeros + 9, "drafted_tokens": zeros, "committed_tokens": zeros + 9, "accepted_tokens": zeros,
-        "preemptions": zeros, "rejected": zeros > 0, "truncated": zeros > 0,
+        "preemptions": zeros, "cached_tokens": zeros, "rejected": zeros > 0, "truncated": zeros > 0,
     }  # fmt: skip
     own = {name: np.array(column) for name, column in (defaults | columns).items()}
     return RequestColumns(arrival, scheduled, first, finish, **own)  # type: ignore[arg-type]

@@ -1,0 +1,47 @@
+"""A decoder written out plainly: no cache, no paging, one sequence, every position computed anew."""
+
+import torch
+
+from engine.weights import Weights
+
+
+def plain_logits(weights: Weights, tokens) -> torch.Tensor:
+    """[tokens, vocabulary]"""
+    a = weights.architecture
+    x = weights.embedding[torch.tensor(tokens)]
+    for layer in weights.layers:
+        x = x + attention(weights, layer, norm(x, layer.attention_norm, a.norm_eps))
+        gate, up = (norm(x, layer.mlp_norm, a.norm_eps) @ layer.gate_up.T).chunk(2, -1)
+        x = x + (gate * torch.sigmoid(gate) * up) @ layer.down.T
+    return norm(x, weights.final_norm, a.norm_eps) @ weights.head.T
+
+
+def norm(x, weight, eps):
+    return x / torch.sqrt((x**2).mean(-1, keepdim=True) + eps) * weight
+
+
+def attention(weights, layer, x):
+    a = weights.architecture
+    qkv = x @ layer.qkv.T + (0 if layer.qkv_bias is None else layer.qkv_bias)
+    heads = qkv.view(len(x), -1, a.head_dim)
+    q, k, v = heads.split([a.num_heads, a.num_kv_heads, a.num_kv_heads], 1)
+    if layer.query_norm is not None:
+        q, k = norm(q, layer.query_norm, a.norm_eps), norm(k, layer.key_norm, a.norm_eps)
+    q, k = turn(q, a), turn(k, a)
+    outputs = []
+    for head in range(a.num_heads):
+        group = head // (a.num_heads // a.num_kv_heads)
+        scores = q[:, head] @ k[:, group].T / a.head_dim**0.5
+        scores = scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), -torch.inf)
+        outputs.append(scores.softmax(-1) @ v[:, group])
+    return torch.cat(outputs, -1) @ layer.out.T
+
+
+def turn(x, a):
+    """Dimension i with i + head_dim / 2, as complex numbers."""
+    half = a.head_dim // 2
+    angles = torch.arange(len(x), dtype=x.dtype)[:, None] * a.rope_theta ** (
+        -2 * torch.arange(half, dtype=x.dtype) / a.head_dim
+    )
+    turned = torch.complex(x[..., :half], x[..., half:]) * torch.polar(torch.ones_like(angles), angles)[:, None]
+    return torch.cat((turned.real, turned.imag), -1)
