@@ -24,7 +24,12 @@ def held_out(gpu: str, engine: str) -> tuple[HeldOut, ...]:
     """Errors on left-out groups of this engine on this GPU."""
     rows = fitted().get(engine, {}).get("held_out", {})
     return tuple(
-        HeldOut(group=name, tpot=Error.model_validate(row["tpot"]), ttft=Error.model_validate(row["ttft"]))
+        HeldOut(
+            group=name,
+            tpot=Error.model_validate(row["tpot"]),
+            ttft=Error.model_validate(row["ttft"]),
+            source="constants",
+        )
         for name, row in rows.items()
         if name.startswith(f"{gpu} ")
     )

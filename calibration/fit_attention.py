@@ -44,7 +44,8 @@ def robust_line(x: Floats, y: Floats, weights: Floats, rounds: int = 6) -> tuple
 
     Least squares on (a + b x) / y, reweighted by Tukey's biweight of the relative residuals.
 
-    >>> a, b = robust_line(np.arange(1.0, 8.0), 3 + 2 * np.arange(1.0, 8.0) + np.array([0, 0, 40, 0, 0, 0, 0]), np.ones(7))
+    >>> x, wrong = np.arange(1.0, 8.0), np.array([0, 0, 40, 0, 0, 0, 0])
+    >>> a, b = robust_line(x, 3 + 2 * x + wrong, np.ones(7))
     >>> round(a, 6), round(b, 6)
     (3.0, 2.0)
 
@@ -187,7 +188,7 @@ def attended(rows: pd.DataFrame, window: int) -> Floats:
 
 def _pairs_slope(pairs: Floats, tokens: Floats, y: Floats) -> float:
     """Seconds per pair: of the same number of tokens, longer prompts take more time; robust over all such."""
-    a, b = robust_line(pairs / tokens, y / tokens, np.ones_like(y))
+    _a, b = robust_line(pairs / tokens, y / tokens, np.ones_like(y))
     return b if b > 0 else float(np.median(y / pairs))
 
 
@@ -200,7 +201,9 @@ def predict_prefill(table: PrefillTable, rows: pd.DataFrame) -> Floats:
 
 def _named(heads: Iterable[object]) -> dict[str, object]:
     """Names and plain values of the columns that were grouped by."""
-    return {name: value if isinstance(value, str) else int(str(value)) for name, value in zip(HEADS, heads, strict=True)}
+    return {
+        name: value if isinstance(value, str) else int(str(value)) for name, value in zip(HEADS, heads, strict=True)
+    }
 
 
 def _error(fits: list[Fitted]) -> Error:

@@ -152,7 +152,7 @@ def report(engine: str, chosen: Sequence[Case], names: Sequence[str]) -> dict[st
             left_out[name] = errors(outcomes(mine, without))[name]
     sys.stderr.write(f"{engine}: {constants!r}\n")
     return {
-        "constants": constants.model_dump() | {"fitted_on": f"half of the {engine} groups of serving.csv"},
+        "constants": constants.model_dump() | {"source": "constants"},
         "fitted": _plain(errors(outcomes(on, constants))),
         "held_out": _plain(errors(outcomes(off, constants))),
         "left_out": _plain(left_out),

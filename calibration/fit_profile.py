@@ -51,6 +51,7 @@ def fit_profile(
             "fit_error": {part: error for part, (_, error, _) in fitted.items()},
             "held_out": held_out,
             "constants": constants,
+            "source": "kernels",
             "sources": header.sources,
         }
         | {part: found for part, (found, _, _) in fitted.items()}

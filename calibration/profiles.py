@@ -9,7 +9,7 @@ import json
 import sys
 from datetime import date
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -25,9 +25,9 @@ FOLDER = ROOT / "simulator" / "catalog" / "profiles"
 SHARED_GEMM = ROOT.parent / "shared" / "measured" / "kernels" / "gemm_vllm.parquet"
 PACKAGE = "aiconfigurator-core 0.12.0"
 RELEASED = date(2026, 11, 1)
-TRTLLM = {part: "1.3.0rc20" for part in ("gemm", "attention", "mla", "moe", "comm")}
-VLLM = {part: "0.24.0" for part in ("gemm", "attention", "mla", "moe", "comm")}
-SGLANG = {part: "0.5.14" for part in ("gemm", "attention", "mla", "moe", "comm")}
+TRTLLM = dict.fromkeys(("gemm", "attention", "mla", "moe", "comm"), "1.3.0rc20")
+VLLM = dict.fromkeys(("gemm", "attention", "mla", "moe", "comm"), "0.24.0")
+SGLANG = dict.fromkeys(("gemm", "attention", "mla", "moe", "comm"), "0.5.14")
 
 
 class Recipe(NamedTuple):
@@ -49,7 +49,9 @@ VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8.
 """
 GPUS = ("h100-sxm", "h200-sxm", "b200-sxm", "b300-sxm")
 RECIPES = tuple(
-    Recipe(gpu, engine, versions, ("fp8_block",) if (gpu, engine) in {("h200-sxm", "vllm"), ("b200-sxm", "vllm")} else ())
+    Recipe(
+        gpu, engine, versions, ("fp8_block",) if (gpu, engine) in {("h200-sxm", "vllm"), ("b200-sxm", "vllm")} else ()
+    )
     for gpu in GPUS
     for engine, versions in (("trtllm", TRTLLM), ("vllm", VLLM), ("sglang", SGLANG))
 )
@@ -113,6 +115,13 @@ def sources(recipe: Recipe) -> Sources:
             "(Apache-2.0); the 0.24 rows of fp8_block were timed eagerly",
             date=RELEASED,
         )
+    if engine_constants(recipe.engine).source:
+        out["constants"] = Source(
+            kind="derived",
+            ref="calibration.fit_constants on half of the closed-loop groups of shared/measured/serving.csv (InferenceX, "
+            "as in aiconfigurator@095f58a5), each replayed as it was measured; held-out errors are of the other half",
+            date=RELEASED,
+        )
     return out
 
 
@@ -121,12 +130,27 @@ def build(recipe: Recipe) -> Profile:
     versions = dict(recipe.versions) | ({"gemm_fp8_block": "0.25"} if recipe.shared_gemm else {})
     header = Header(recipe.gpu, recipe.engine, RELEASED.isoformat(), versions, sources(recipe))
     constants = engine_constants(recipe.engine)
-    return fit_profile(header, measurements(recipe), constants, held_out(recipe.gpu, recipe.engine))
+    profile = fit_profile(header, measurements(recipe), constants, held_out(recipe.gpu, recipe.engine))
+    return with_sources(profile, header.sources)
+
+
+def with_sources(profile: Profile, known: Sources) -> Profile:
+    """The tables that came from elsewhere name their source."""
+
+    def named(tables: tuple[Any, ...], part: str) -> tuple[Any, ...]:
+        return tuple(
+            table.model_copy(update={"source": key}) if (key := f"{part}_{table.dtype}") in known else table
+            for table in tables
+        )
+
+    return profile.model_copy(
+        update={"linear": named(profile.linear, "gemm"), "experts": named(profile.experts, "experts")}
+    )
 
 
 def dump(profile: Profile) -> str:
     """The committed form: one table a line."""
-    data = json.loads(profile.model_dump_json(exclude_defaults=True))
+    data = {"schema_version": profile.schema_version} | json.loads(profile.model_dump_json(exclude_defaults=True))
     lines = []
     for key, value in data.items():
         if isinstance(value, list) and value and key != "held_out":

@@ -105,7 +105,7 @@ class Replay:
         """Draw the lengths."""
         self.p = protocol
         self.times = times
-        rng = np.random.RandomState(protocol.seed)  # noqa: NPY002 - the benchmark's own generator and seed
+        rng = np.random.RandomState(protocol.seed)
 
         def lengths(nominal: int) -> list[int]:
             low = max(1, int(nominal * protocol.shortest))

@@ -77,9 +77,7 @@ def deployment_of(row: Any) -> Deployment:
         "expert_parallel": expert,
     }
     engine = {"policy": row.engine, "memory_fraction": _memory_fraction(row)}
-    return Deployment.model_validate(
-        {"gpu": row.gpu, "replicas": 1, "price": 1.0, "target": target, "engine": engine}
-    )
+    return Deployment.model_validate({"gpu": row.gpu, "replicas": 1, "price": 1.0, "target": target, "engine": engine})
 
 
 def _parallel(row: Any) -> tuple[int, int, int]:

@@ -72,7 +72,7 @@ def pick(probs: Tensor, uniforms: Tensor) -> Tensor:
     [2]
     """
     cumulated = probs.to(torch.float64).cumsum(-1)
-    total = cumulated[:, -1:]
+    total = cumulated[:, -1:].contiguous()
     tokens = torch.searchsorted(cumulated, uniforms.to(total).unsqueeze(-1) * total, right=True).squeeze(-1)
     last_possible = torch.searchsorted(cumulated, total).squeeze(-1)
     return torch.minimum(tokens, last_possible)

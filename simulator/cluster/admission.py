@@ -27,6 +27,21 @@ class Chunk(NamedTuple):
     """KV blocks that come back from the host."""
 
 
+def totals(chunks: list[Chunk]) -> tuple[int, int, float, int]:
+    """Prompt tokens of a step, prompts, positions that the tokens attend to, and KV blocks that come from the host.
+
+    >>> totals([Chunk(request=0, done=10, now=2, prompt=12), Chunk(1, 5, 0, 5, moved_blocks=3)])
+    (2, 1, 23.0, 3)
+    """
+    tokens, prompts, attended, moved = 0, 0, 0.0, 0
+    for _, done, now, _, blocks in chunks:
+        tokens += now
+        prompts += now > 0
+        attended += now * (done + (now + 1) * 0.5)
+        moved += blocks
+    return tokens, prompts, attended, moved
+
+
 class Admission:
     """The queue of a replica, and how requests leave it."""
 
@@ -58,7 +73,8 @@ class Admission:
     def admit(self, running: int) -> tuple[list[Chunk], int]:
         """Prompt chunks of the next step, and what kept the next request out."""
         chunks: list[Chunk] = []
-        budget = self.limits.max_num_batched_tokens - running * self.rows_per_sequence
+        decoding = 0 if self.limits.prefill_first else running * self.rows_per_sequence
+        budget = self.limits.max_num_batched_tokens - decoding
         if self.partial is not None:
             request, done, now, prompt, _ = self.partial
             done += now

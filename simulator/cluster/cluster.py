@@ -235,4 +235,5 @@ def _step_columns(logs: list["array[float]"]) -> StepColumns:
         kv_blocks=rows[:, 9],
         waiting=whole(10),
         blocked_by=whole(11),
+        stalled_s=rows[:, 12],
     )

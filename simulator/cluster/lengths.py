@@ -117,3 +117,23 @@ LENGTHS: dict[str, Callable[[Any], Sampler]] = {
     "quantiles": _quantiles,
 }
 """Kind of lengths -> its sampler."""
+
+
+RARE = 3.0902
+"""Standard normal quantile that one request in a thousand exceeds."""
+
+
+def _longest_lognormal(spec: LogNormalLengths) -> float:
+    location, scale = lognormal_parameters(spec.output_tokens.mean, spec.output_tokens.p95)
+    return float(np.exp(location + RARE * scale))
+
+
+LONGEST_OUTPUT: dict[str, Callable[[Any], float]] = {
+    "fixed": lambda spec: spec.output_tokens,
+    "uniform": lambda spec: spec.output_tokens[1],
+    "lognormal": _longest_lognormal,
+    "empirical": lambda spec: max(row[-1] for row in load_lengths(spec.table).output_quantiles),
+    "quantiles": lambda spec: max(row[-1] for row in spec.output_tokens),
+}
+"""Kind of lengths -> the longest output, or one that a request in a thousand exceeds [tokens]: what clients are assumed
+to ask for where they do not say."""

@@ -43,6 +43,8 @@ class Limits(NamedTuple):
     blocks are taken as they are needed."""
     swap_block_s: float | None = None
     """Seconds to move a KV block to or from the host; None: a preempted request is computed again."""
+    prefill_first: bool = False
+    """Whether steps that compute prompts leave the decoding sequences out (SGLang)."""
     overlap_steps: int = 0
     """Steps by which a token reaches the client after the step that computed it: 0, or 1 where the host prepares the
     next step meanwhile."""

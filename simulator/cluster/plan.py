@@ -1,14 +1,17 @@
 """From a deployment to what the simulation needs of it: limits, step times, acceptance."""
 
 from collections.abc import Sequence
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.catalog.load import load_engine, load_gpu, load_links
+from simulator.cluster.lengths import LONGEST_OUTPUT
 from simulator.cluster.limits import Limits
 from simulator.cluster.paths import PathPlanner
 from simulator.cluster.streams import acceptance_key
+from simulator.cluster.traffic import trace_of
 from simulator.errors import ScenarioError
 from simulator.physics.kv import KvLaw, block_bytes
 from simulator.physics.ledger import memory_ledger, sequence_laws
@@ -84,9 +87,10 @@ def limits_of(name: str, deployment: Deployment, workload: Workload, *, step_by_
         draft_tokens=draft_tokens_of(deployment),
         chunked_prefill=defaults.chunked_prefill,
         step_by_step=step_by_step,
+        prefill_first=defaults.prefill_first,
         scheduler=engine.scheduler,
         prefix_cache=_caches_prefixes(engine.prefix_cache, defaults.prefix_cache) and has_prefixes(workload),
-        reserve_output_tokens=(workload.max_output_tokens or row.max_model_len) if reserves else None,
+        reserve_output_tokens=min(asked_output(workload), row.max_model_len) if reserves else None,
         swap_block_s=_swap_block_s(deployment, laws, row.kv_block_tokens) if engine.preemption == "swap" else None,
         batch_wait_steps=wait.steps if wait else 0,
         batch_wait_tokens=wait.budget_share * budget if wait else 0.0,
@@ -100,6 +104,16 @@ def _caches_prefixes(chosen: bool | None, default: bool) -> bool:
 def has_prefixes(workload: Workload) -> bool:
     """Whether prompts have anything in common that a prefix cache could use."""
     return workload.arrivals.kind == "trace" or workload.prefix.turns > 1 or workload.prefix.shared_tokens > 0
+
+
+def asked_output(workload: Workload) -> int:
+    """Longest output that requests ask for: as stated, else what the workload's lengths hold [tokens]."""
+    if workload.max_output_tokens is not None:
+        return workload.max_output_tokens
+    if workload.lengths.kind != "trace":
+        return ceil(LONGEST_OUTPUT[workload.lengths.kind](workload.lengths))
+    assert workload.arrivals.kind == "trace"
+    return int(trace_of(workload, workload.arrivals).output_tokens.max())
 
 
 def _swap_block_s(deployment: Deployment, laws: Sequence[KvLaw], block_tokens: int) -> float:

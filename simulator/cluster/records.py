@@ -64,6 +64,8 @@ class StepColumns:
     """KV blocks held, mean over the run's steps."""
     waiting: Ints
     """Requests queued at the replica when the run began."""
+    stalled_s: Floats
+    """Time for which the run's sequences had waited, before it, for steps that computed prompts only."""
     blocked_by: Ints
     """What kept the first waiting request out at the start: index into BLOCKERS."""
 

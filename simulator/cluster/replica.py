@@ -12,7 +12,7 @@ from typing import Any
 
 import simpy
 
-from simulator.cluster.admission import BATCH_WAIT, KV_BLOCKS, NOTHING, Admission, Chunk
+from simulator.cluster.admission import BATCH_WAIT, KV_BLOCKS, NOTHING, Admission, Chunk, totals
 from simulator.cluster.limits import Limits, Listener, StepTimes
 from simulator.cluster.requests import RequestBook
 from simulator.cluster.runs import held_over, run_times
@@ -20,7 +20,7 @@ from simulator.cluster.timeline import Timeline
 from simulator.cluster.waiting import PromptView
 from simulator.physics.step import StepShape
 
-LOG_COLUMNS = 12
+LOG_COLUMNS = 13
 """Columns of the step log, in the order of records.StepColumns after the replica."""
 
 
@@ -51,6 +51,8 @@ class Replica:
         self.context_tokens = 0
         self.moving_s = 0.0
         """Seconds that moving KV to the host adds to the next step."""
+        self.stalled_s = 0.0
+        """Seconds that the running sequences have waited for steps with prompts only."""
         self.late: list[tuple[int, bool]] = []
         """Computed but not yet with the client: request, and whether it is its last token (else its first)."""
         self.log = array("d")
@@ -90,6 +92,11 @@ class Replica:
                 yield self._wake
                 self.time_s = max(self.time_s, self.env.now, self.book.arrival_s[self.waiting.next()])
             waiting = len(self.waiting.heap)
+            if self.limits.prefill_first and (waiting or self.admission.partial is not None):
+                chunks, blocked_by = self.admission.admit(len(self.started))
+                if chunks:
+                    yield from self._mixed_step(chunks, waiting, blocked_by)
+                    continue
             preempted = self._hold_blocks()
             if preempted:
                 chunks, blocked_by = _NO_CHUNKS, KV_BLOCKS
@@ -151,18 +158,13 @@ class Replica:
 
     def _mixed_step(self, chunks: list[Chunk], waiting: int, blocked_by: int) -> Generator[simpy.Event, Any, None]:
         """One step that computes prompt chunks beside the running sequences."""
-        tokens, prompts, attended = 0, 0, 0.0
-        scheduled, start = self.book.scheduled_s, self.time_s
-        for request, done, now, _, moved in chunks:
-            tokens += now
-            prompts += now > 0
-            attended += now * (done + (now + 1) * 0.5)
-            if moved:
-                self.moving_s += moved * (self.limits.swap_block_s or 0.0)
-            if scheduled[request] != scheduled[request]:
-                scheduled[request] = start
+        tokens, prompts, attended, moved = totals(chunks)
+        self.moving_s += moved * (self.limits.swap_block_s or 0.0)
+        start = self.time_s
+        self.book.note_start(chunks, start)
         self.admission.step_taken(chunks)
-        sequences, context = len(self.started), self.context_tokens
+        alone = self.limits.prefill_first
+        sequences, context = (0, 0) if alone else (len(self.started), self.context_tokens)
         shape = StepShape(
             sequences, sequences * self.rows_per_sequence, context, prompts, tokens, attended, self.limits.draft_tokens
         )
@@ -171,13 +173,14 @@ class Replica:
         self.time_s = start + seconds
         yield self.env.timeout(max(self.time_s - self.env.now, 0.0))
         computed = len(self.late)
-        emitted = self._commit(1)
+        emitted = 0 if alone else self._commit(1)
+        self.stalled_s += seconds if alone and self.started else 0.0
         for request, done, now, prompt, _ in chunks:
             if done + now == prompt:
                 emitted += now > 0
                 self._join(request, prompt)
         self.log.extend((start, seconds, 1, sequences, context, prompts, tokens, attended, emitted,
-                         self.residents.pool.used, waiting, blocked_by))  # fmt: skip
+                         self.residents.pool.used, waiting, blocked_by, 0.0))  # fmt: skip
         self._finish(computed)
 
     def _decode_run(self, steps: int, waiting: int, blocked_by: int) -> Generator[simpy.Event, Any, None]:
@@ -207,7 +210,8 @@ class Replica:
             self.admission.waited_steps += steps
         emitted = self._commit(steps)
         self.log.extend((start, self.time_s - start, steps, sequences, context_sum / steps, 0, 0, 0.0, emitted,
-                         block_sum / steps, waiting, blocked_by))  # fmt: skip
+                         block_sum / steps, waiting, blocked_by, self.stalled_s))  # fmt: skip
+        self.stalled_s = 0.0
         self._finish(len(self.late))
 
     def _possible_steps(self, blocked_by: int) -> int:

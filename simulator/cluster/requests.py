@@ -1,7 +1,7 @@
 """The book of all requests of a run: what each is, its drawn path, and when things happened to it."""
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,6 +134,13 @@ class RequestBook:
         Its id is the request's number, which the next turn of its session names.
         """
         return request, self.prompt_tokens[request] + self.output_tokens[request] - 1
+
+    def note_start(self, chunks: Iterable[tuple[int, ...]], time_s: float) -> None:
+        """A step begins that computes these chunks, each of which names its request first."""
+        scheduled = self.scheduled_s
+        for request, *_ in chunks:
+            if scheduled[request] != scheduled[request]:
+                scheduled[request] = time_s
 
     def forget_path(self, request: int) -> None:
         """Drop the path of a finished request, so that memory does not grow with the run."""

@@ -6,25 +6,42 @@ from statistics import fmean
 from typing import Any
 
 from simulator.outcome.interval import t_interval
+from simulator.outcome.latency import METRICS
+from simulator.outcome.precision import suggested_replications
 from simulator.outcome.report import Row
 
-NOT_AVERAGED = ("deployment", "gpu", "point", "replication", "interval")
+NOT_AVERAGED = ("deployment", "gpu", "point", "replication", "interval", "replications_for_5_percent")
+
+NO_MEAN = ("warmup_found_requests",)
+"""Numbers that follow the majority of the replications, and whose mean nobody asks for."""
+
+GROWING = (*METRICS, "queue_mean")
+"""What grows with the length of a run that is saturated: it has no steady mean, and so no interval."""
+
+SOUGHT = ("capacity_req_per_s", "ttft_s.p95")
+"""Figures for which a number of replications is suggested."""
 
 
 def aggregate_rows(rows: Sequence[Row]) -> Row:
     """One row over the replications of a deployment, `replication` "all".
 
     Numbers are means over the replications that have them, None where half of them or more do not; each has a 95 %
-    t interval in `interval` (nested fields as `ttft_s.p95`; none for fewer than two). A flag is set where it is in more
-    than half of the replications, so `saturated` means most of them; a text is the most frequent one. What holds for
-    whole fleets follows the majority too: `replicas_for_offered` is the fewest that hold in more than half of them.
+    t interval in `interval` (nested fields as `ttft_s.p95`; none for fewer than two, and none for latencies and queues
+    that grow because the row is saturated). A flag is set where it is in more than half of the replications, so
+    `saturated` means most of them; a text is the most frequent one. What holds for whole fleets follows the majority
+    too: `replicas_for_offered` is the fewest that hold in more than half of them, `warmup_found_requests` likewise.
+    `replications_for_5_percent` suggests how many would bring an interval to ±5 %.
     """
     first = rows[0]
     merged: Row = {name: _merge([row[name] for row in rows]) for name in first if name not in NOT_AVERAGED}
-    intervals = _intervals(rows)
+    flat = [flatten(row) for row in rows]
+    left_out = (*NO_MEAN, *GROWING) if merged["saturated"] else NO_MEAN
+    intervals = _intervals(flat, left_out)
     merged |= {name: first[name] for name in ("deployment", "gpu", "point")}
     merged |= {"replication": "all", "interval": intervals}
     merged |= _majority_fleet(rows)
+    merged["warmup_found_requests"] = majority_fewest([row["warmup_found_requests"] for row in rows])
+    merged["replications_for_5_percent"] = _suggested(flat, left_out)
     return {name: merged[name] for name in first}
 
 
@@ -56,6 +73,8 @@ def _merge(values: Sequence[Any]) -> Any:
     if isinstance(known[0], Mapping):
         keys = dict.fromkeys(key for value in known for key in value)
         return {key: _merge([value.get(key) for value in known]) for key in keys}
+    if isinstance(known[0], list):
+        return [name for name, seen in Counter(n for v in known for n in v).items() if 2 * seen > len(values)]
     if isinstance(known[0], bool):
         return 2 * sum(known) > len(values)
     if _is_number(known[0]):
@@ -63,11 +82,18 @@ def _merge(values: Sequence[Any]) -> Any:
     return Counter(known).most_common(1)[0][0]
 
 
-def _intervals(rows: Sequence[Row]) -> dict[str, list[float]]:
-    flat = [flatten(row) for row in rows]
-    names = dict.fromkeys(name for numbers in flat for name in numbers)
+def _intervals(flat: Sequence[Mapping[str, float]], left_out: Sequence[str]) -> dict[str, list[float]]:
+    names = dict.fromkeys(n for numbers in flat for n in numbers if n.partition(".")[0] not in left_out)
     found = {name: t_interval([numbers[name] for numbers in flat if name in numbers]) for name in names}
     return {name: list(interval) for name, interval in found.items() if interval is not None}
+
+
+def _suggested(flat: Sequence[Mapping[str, float]], left_out: Sequence[str]) -> dict[str, int] | None:
+    """Replications for ±5 % of the figures that are sought; None with a single one, which tells no spread."""
+    if len(flat) < 2:
+        return None
+    names = [name for name in SOUGHT if name.partition(".")[0] not in left_out]
+    return suggested_replications({name: [numbers[name] for numbers in flat if name in numbers] for name in names})
 
 
 def majority_fewest(counts: Sequence[int | None]) -> int | None:

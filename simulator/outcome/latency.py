@@ -54,7 +54,12 @@ def token_gaps(records: ClusterRecords, window: Window) -> tuple[Floats, Floats]
     steps = records.steps
     count = steps.sequences * steps_ending_within(steps, window)
     seen = count > 0
-    return steps.duration_s[seen] / steps.num_steps[seen], count[seen]
+    gaps, counts = steps.duration_s[seen] / steps.num_steps[seen], count[seen]
+    stalled = steps.stalled_s[seen]
+    if not stalled.any():
+        return gaps, counts
+    once = np.minimum(counts, np.where(stalled > 0, steps.sequences[seen], 0))
+    return np.concatenate((gaps, gaps + stalled)), np.concatenate((counts - once, once))
 
 
 def summarise(values: Floats) -> dict[str, float | None]:

@@ -14,6 +14,14 @@ def mean_batch(records: ClusterRecords, window: Window) -> float | None:
     return float(steps.sequences @ weight) / total if total > 0 else None
 
 
+def mean_step_s(records: ClusterRecords, window: Window) -> float | None:
+    """Length of an engine step, prompts included, mean over the window's steps [s]."""
+    steps = records.steps
+    count = steps_ending_within(steps, window)
+    total = float(count.sum())
+    return float(count @ (steps.duration_s / np.maximum(steps.num_steps, 1))) / total if total > 0 else None
+
+
 def kv_utilisation(records: ClusterRecords, window: Window) -> tuple[float | None, float | None]:
     """Share of the KV blocks held: mean over time and replicas (an idle replica holds none), and largest of any run."""
     steps = records.steps

@@ -10,10 +10,19 @@ from simulator.cluster.records import ClusterRecords
 from simulator.outcome.binding import ExplainedSteps, binding, draft_ratios
 from simulator.outcome.cost import joules_per_token_bound, usd_per_hour, usd_per_million_tokens
 from simulator.outcome.latency import METRICS, STATISTICS, summaries
-from simulator.outcome.occupancy import cached_prompt_share, kv_utilisation, mean_batch, mean_queue, speculation_means
+from simulator.outcome.occupancy import (
+    cached_prompt_share,
+    kv_utilisation,
+    mean_batch,
+    mean_queue,
+    mean_step_s,
+    speculation_means,
+)
+from simulator.outcome.precision import too_few_samples
 from simulator.outcome.saturation import saturated
 from simulator.outcome.slo import OPEN_LOOP, attainment, good_requests, meets_limits
 from simulator.outcome.throughput import Throughput, good_shares, throughput
+from simulator.outcome.warmup import warm_up
 from simulator.outcome.window import Window, measured_window
 from simulator.spec.workload import Slo
 
@@ -35,9 +44,11 @@ ROW_FIELDS = (
 """Fields that every row has, in their order."""
 
 EXTRA_FIELDS = (
-    "replicas", "fits", "reason", "holds_slo", "window_s", "queue_mean", "cached_prompt_share", "rejected_requests", "truncated_requests",
+    "replicas", "fits", "reason", "holds_slo", "window_s", "queue_mean", "cached_prompt_share",
+    "rejected_requests", "truncated_requests",
     "step_time_share", "bound_share", "output_tokens_per_request", "output_tokens_per_s_at_capacity",
-    "usd_per_gpu_hour", "capacity_note", "fleet_note", "simulated_runs",
+    "usd_per_gpu_hour", "capacity_note", "fleet_note", "simulated_runs", "step_s", "warmup_found_requests",
+    "warmup_too_short", "too_few_samples", "replications_for_5_percent",
 )
 """Fields that every row has beyond those."""
 # fmt: on
@@ -131,6 +142,7 @@ def replication_row(
         "bound_share": bound.bound_share,
         "interval": {},
     }
+    found |= _trust(records, window, context, saturated=found["saturated"])
     found["holds_slo"] = not found["saturated"] and (context.slo is None or meets_limits(found, context.slo))
     found |= _planned(found, context, planned or Planned())
     return {name: found[name] for name in ROW_FIELDS + EXTRA_FIELDS}
@@ -191,11 +203,23 @@ def _served(records: ClusterRecords, window: Window, rates: Throughput, context:
     return found
 
 
+def _trust(records: ClusterRecords, window: Window, context: RowContext, *, saturated: bool) -> Row:
+    """How far the figures can be trusted; what only several replications can tell is left open."""
+    warmed = warm_up(records, context.arrivals_kind, saturated=saturated)
+    return {
+        "warmup_found_requests": warmed.found_requests,
+        "warmup_too_short": warmed.too_short,
+        "too_few_samples": too_few_samples(records, window),
+        "replications_for_5_percent": None,
+    }
+
+
 def _occupancy(records: ClusterRecords, window: Window) -> Row:
     mean, largest = kv_utilisation(records, window)
     return {
         "window_s": window.seconds,
         "mean_batch": mean_batch(records, window),
+        "step_s": mean_step_s(records, window),
         "queue_mean": mean_queue(records, window),
         "cached_prompt_share": cached_prompt_share(records),
         "kv_utilisation_mean": mean,

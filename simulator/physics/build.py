@@ -82,14 +82,13 @@ def _calibration(
     derived: tuple[str, ...],
     missing: tuple[str, ...],
 ) -> Calibration:
-    measured = isinstance(attention, ProfiledAttention)
     return Calibration(
         profile=machine.profile,
         derived=tuple(dict.fromkeys(derived)),
         uncalibrated=tuple(dict.fromkeys(missing)),
         max_rows=layers.max_rows,
-        max_batch=attention.max_batch if measured else 0,
-        max_context=attention.max_context if measured else 0,
+        max_batch=attention.max_batch if isinstance(attention, ProfiledAttention) else 0,
+        max_context=attention.max_context if isinstance(attention, ProfiledAttention) else 0,
     )
 
 
@@ -126,9 +125,7 @@ def _attention(
         if measured is not None:
             return measured, ()
     peak = peak_flop_per_s(gpu, "bf16")
-    law = attention_curve(
-        model, checkpoint.kv, split.tensor_parallel, gpu.attention, machine.policy.linear_from, peak
-    )
+    law = attention_curve(model, checkpoint.kv, split.tensor_parallel, gpu.attention, machine.policy.linear_from, peak)
     return law, () if profile is None else ("attention",)
 
 

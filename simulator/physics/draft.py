@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from simulator.physics.footprint import flops_per_token
 from simulator.physics.forward import Forward
-from simulator.physics.profiled import Calibration
+from simulator.physics.profiled import UNCALIBRATED, Calibration
 from simulator.spec.speculation import AbstractDraft
 
 Affine = tuple[float, float]
@@ -24,7 +24,7 @@ class DraftCost:
     """Seconds per pair of a prompt token and a position that it attends to."""
     flops_ratio: float
     """Draft FLOPs per token ÷ the target's, linear layers only."""
-    calibration: Calibration = Calibration(None)
+    calibration: Calibration = UNCALIBRATED
     """Where its curves come from; nothing is said of an abstract draft."""
 
 

@@ -45,9 +45,9 @@ class Machine(NamedTuple):
     @property
     def step_s(self) -> float:
         """Host time of a step that kernels do not hide: the profile's where it was fitted, else the policy's."""
-        fitted = self.profile is not None and self.profile.constants.fitted_on
-        return self.profile.constants.step_ms * 1e-3 if fitted and self.profile else self.policy.overhead.step_s
-
+        if self.profile is None or not self.profile.constants.source:
+            return self.policy.overhead.step_s
+        return self.profile.constants.step_ms * 1e-3
 
 
 class Split(NamedTuple):

@@ -1,4 +1,4 @@
-"""The curves of a measured profile, as the step model uses them: each part from the profile, or None without a table."""
+"""Curves of a measured profile, as the step model uses them; None for a part that it has no table of."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -60,6 +60,10 @@ class Calibration(NamedTuple):
             derived=self.derived + tuple(f"draft: {said}" for said in draft.derived),
             uncalibrated=self.uncalibrated + tuple(f"draft: {said}" for said in draft.uncalibrated),
         )
+
+
+UNCALIBRATED = Calibration(None)
+"""All from the catalog's efficiencies."""
 
 
 def linear_table(profile: Profile | None, weights: str) -> LinearTable | None:

@@ -175,7 +175,5 @@ def _same(table: Heads, wanted: Wanted) -> bool:
 
 def _said(wanted: Wanted, table: Heads) -> str:
     window = f", window {wanted.window}" if wanted.window else ""
-    return (
-        f"attention of {wanted.heads:g} heads over {wanted.kv_heads:g} KV heads of {wanted.head_dim}{window}: scaled from "
-        f"{table.heads} over {table.kv_heads} of {table.head_dim}"
-    )
+    mine = f"{wanted.heads:g} heads over {wanted.kv_heads:g} KV heads of {wanted.head_dim}{window}"
+    return f"attention of {mine}: scaled from {table.heads} over {table.kv_heads} of {table.head_dim}"

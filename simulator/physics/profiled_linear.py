@@ -27,16 +27,15 @@ class RowsCurve(NamedTuple):
 class Product(NamedTuple):
     """One kind of matrix product of a model on one GPU."""
 
-    count: int
+    layers: int
+    """Times that it runs in a pass."""
     outputs: float
     inputs: float
     bytes: float
     """Of its weights."""
 
 
-def rows_curve(
-    products: Sequence[tuple[LinearTable, Product]], bandwidth_bytes_per_s: float
-) -> RowsCurve:
+def rows_curve(products: Sequence[tuple[LinearTable, Product]], bandwidth_bytes_per_s: float) -> RowsCurve:
     """The sum of all products of a model.
 
     What a graph leaves of a latency when the launch gap is taken off is at least reading the weights.
@@ -49,13 +48,13 @@ def rows_curve(
         curve = shape_s(table, product.outputs, product.inputs)
         least = product.bytes / bandwidth_bytes_per_s
         gap_s = table.launch_gap_us * 1e-6
-        reading += product.count * max(least, curve[0] - gap_s)
+        reading += product.layers * max(least, curve[0] - gap_s)
         for i, m in enumerate(rows):
             sustained = 2e-12 * product.outputs * product.inputs * m / table.sustained_tflops
             measured = max(least, interpolate(float(m), table.rows, curve), sustained)
-            eager[i] += product.count * measured
-            graph[i] += product.count * max(least, measured - gap_s)
-    operators = sum(product.count for _, product in products)
+            eager[i] += product.layers * measured
+            graph[i] += product.layers * max(least, measured - gap_s)
+    operators = sum(product.layers for _, product in products)
     return RowsCurve(tuple(map(float, rows)), tuple(graph), tuple(eager), reading, operators)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Generic, Literal, TypeVar
 
 from simulator.catalog.load import load_engine, load_gpu, load_links, load_model, load_quantisation
-from simulator.physics.draft import NO_DRAFT, Affine, DraftCost, abstract_draft, modelled_draft
 from simulator.physics.build import build_forward
+from simulator.physics.draft import NO_DRAFT, Affine, DraftCost, abstract_draft, modelled_draft
 from simulator.physics.forward import Checkpoint, Forward, HeadCost, LayersCost, Machine, Split, per_rank
 from simulator.physics.step import StepCost, StepShape
 from simulator.spec.deployment import Deployment

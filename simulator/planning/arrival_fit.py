@@ -25,7 +25,7 @@ FEWEST_WINDOWS = 8
 LOADS = (0.05, 0.2, 0.5, 0.7)
 """Shares of its capacity at which a queue is compared."""
 
-CLOSE = 0.15
+CLOSE = 0.2
 """Root mean square of ln(mean wait ÷ the trace's) up to which a kind of arrivals does as well as the trace."""
 
 REPETITIONS = 8

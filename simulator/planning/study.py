@@ -6,9 +6,9 @@ the same whatever executor they run on.
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,11 +16,13 @@ from simulator.catalog.load import load_gpu
 from simulator.cluster.records import ClusterRecords
 from simulator.outcome.aggregate import aggregate_rows
 from simulator.outcome.cost import resolve_price
+from simulator.outcome.evidence import Evidence, run_evidence, trial_evidence
 from simulator.outcome.report import Planned, Report, Row, RowContext, empty_row, replication_row
 from simulator.outcome.slo import OPEN_LOOP, Verdict, limits, verdict
 from simulator.physics.ledger import memory_ledger
 from simulator.planning.capacity import Capacity, LoadAxis, Trial, load_axis, plateau, search
 from simulator.planning.comparison import compare
+from simulator.planning.curve import FILLED, loads_to_fill, shortened
 from simulator.planning.fleet import fewest, guessed_replicas
 from simulator.planning.provenance import provenance
 from simulator.run import simulate_once, step_model_of
@@ -42,6 +44,18 @@ class StudyResult:
 
     report: Report
     comparison: dict[str, Any]
+    evidence: dict[str, Evidence] = field(default_factory=dict)
+    """By deployment, what a report draws: `run`, replication 0 at the offered load, and `trials`, all loads tried."""
+
+
+class Replicated(NamedTuple):
+    """What one task found."""
+
+    row: Row
+    run: Evidence | None
+    """Replication 0 at the offered load; None in the others."""
+    trials: list[Evidence]
+    """Loads that were simulated, each with what came of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +92,20 @@ def study(
         if name not in unfit
         for replication in range(scenario.replications)
     ]
-    replications = _run_all(tasks, executor, progress or (lambda done, total: None))
+    done = _run_all(tasks, executor, progress or (lambda done, total: None))
+    replications = [found.row for found in done]
     rows = tuple(_rows(scenario, replications, unfit, point))
     report = Report(scenario.name, rows, tuple(replications), provenance(scenario))
-    return StudyResult(report, compare(rows, replications))
+    return StudyResult(report, compare(rows, replications), _evidence(done))
+
+
+def _evidence(done: Sequence[Replicated]) -> dict[str, Evidence]:
+    found: dict[str, Evidence] = {}
+    for row, run, trials in done:
+        own = found.setdefault(row["deployment"], {"run": None, "trials": []})
+        own["run"] = run or own["run"]
+        own["trials"] += [{"replication": row["replication"], **trial} for trial in trials]
+    return found
 
 
 def _rows(scenario: Scenario, replications: Sequence[Row], unfit: dict[str, str], point: str) -> Iterator[Row]:
@@ -92,16 +116,16 @@ def _rows(scenario: Scenario, replications: Sequence[Row], unfit: dict[str, str]
             yield aggregate_rows([row for row in replications if row["deployment"] == name])
 
 
-def _run_all(tasks: Sequence[Task], executor: Executor | None, progress: Progress) -> list[Row]:
-    """Rows in the order of the tasks, wherever and in whatever order they ran."""
+def _run_all(tasks: Sequence[Task], executor: Executor | None, progress: Progress) -> list[Replicated]:
+    """Findings in the order of the tasks, wherever and in whatever order they ran."""
     progress(0, len(tasks))
     if executor is None:
-        rows = []
+        found = []
         for task in tasks:
-            rows.append(study_replication(task))
-            progress(len(rows), len(tasks))
-        return rows
-    futures: list[Future[Row]] = [executor.submit(study_replication, task) for task in tasks]
+            found.append(study_replication(task))
+            progress(len(found), len(tasks))
+        return found
+    futures: list[Future[Replicated]] = [executor.submit(study_replication, task) for task in tasks]
     for done, future in enumerate(as_completed(futures), start=1):
         future.result()
         progress(done, len(tasks))
@@ -136,6 +160,7 @@ class _Runs:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.count = 0
+        self.trials: list[Evidence] = []
         self.axis: LoadAxis = load_axis(task.scenario.workload, task.scenario.seed, task.replication)
 
     def records(self, load: float | None = None, replicas: int | None = None) -> ClusterRecords:
@@ -152,24 +177,33 @@ class _Runs:
 
     def at_load(self, load: float) -> Verdict:
         """Whether a load holds."""
-        return self.judge(self.records(load=load))
+        records = self.records(load=load)
+        found = self.judge(records)
+        self.keep(load, records, found)
+        return found
+
+    def keep(self, load: float, records: ClusterRecords, found: Verdict) -> None:
+        """Remember a load and what came of it."""
+        self.trials.append(trial_evidence(load, records, found, self.task.scenario.slo))
 
     def with_replicas(self, replicas: int) -> bool:
         """Whether the offered load holds with so many replicas."""
         return self.judge(self.records(replicas=replicas)).holds
 
 
-def study_replication(task: Task) -> Row:
+def study_replication(task: Task) -> Replicated:
     """All figures of one replication of one deployment: the offered load, the capacity, the fleet."""
     runs = _Runs(task)
     records = runs.records()
     offered = runs.judge(records)
+    if runs.axis.offered is not None:
+        runs.keep(runs.axis.offered, records, offered)
     capacity = find_capacity(runs, offered)
     replicas, note = find_fleet(runs, offered, capacity)
     planned = Planned(capacity.req_per_s, capacity.note, replicas, note, runs.count)
     spec = task.scenario.deployments[task.deployment]
     rate = runs.axis.offered if runs.axis.kind == "rate" else offered.req_per_s or None
-    return replication_row(
+    row = replication_row(
         records,
         row_context(task.scenario, task.deployment, task.point),
         task.replication,
@@ -177,6 +211,22 @@ def study_replication(task: Task) -> Row:
         offered_req_per_s=None if runs.axis.kind == "batch" else rate,
         planned=planned,
     )
+    first = task.replication == 0
+    return Replicated(
+        row, run_evidence(records) if first else None, runs.trials + (_filled(runs, capacity) if first else [])
+    )
+
+
+def _filled(runs: _Runs, capacity: Capacity) -> list[Evidence]:
+    """Short runs at loads that the searches left out; not among the runs that are counted."""
+    task, axis = runs.task, runs.axis
+    if axis.offered is None or task.scenario.workload.arrivals.kind not in FILLED:
+        return []
+    short = _Runs(replace(task, scenario=shortened(task.scenario)))
+    tried = [trial["load"] for trial in runs.trials]
+    for load in loads_to_fill(capacity.load, tried, whole=axis.kind == "clients"):
+        short.at_load(load)
+    return short.trials
 
 
 def find_capacity(runs: _Runs, offered: Verdict) -> Capacity:
@@ -216,6 +266,7 @@ def to_json_ready(result: StudyResult) -> dict[str, Any]:
         "rows": report.rows,
         "replications": report.replications,
         "comparison": result.comparison,
+        "evidence": result.evidence,
     }
     ready: dict[str, Any] = plain(found)
     return ready

@@ -14,6 +14,8 @@ class SchedulerDefaults(Spec):
     kv_block_tokens: Count
     chunked_prefill: Flag
     """Whether a prompt may be split over steps; otherwise a prompt waits until it fits into one step's budget."""
+    prefill_first: Flag = False
+    """Whether steps that compute prompts leave the decoding sequences out."""
     prefix_cache: Flag = True
     """Whether KV is kept for later prompts that begin alike."""
     admission: Literal["max_utilisation", "no_eviction"] = "max_utilisation"

@@ -3,6 +3,7 @@
 Tables are small and monotone; between their knots everything is linear. Latencies are in µs, as measured.
 """
 
+import itertools
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -21,12 +22,12 @@ Finite = Annotated[float, Field(strict=True, ge=-1e6, le=1e6, allow_inf_nan=Fals
 
 def rising(values: tuple[float, ...]) -> bool:
     """Whether each value is above the one before."""
-    return all(a < b for a, b in zip(values, values[1:], strict=False))
+    return all(a < b for a, b in itertools.pairwise(values))
 
 
 def never_falling(values: tuple[float, ...]) -> bool:
     """Whether no value is below the one before."""
-    return all(a <= b for a, b in zip(values, values[1:], strict=False))
+    return all(a <= b for a, b in itertools.pairwise(values))
 
 
 class LinearTable(Spec):
@@ -45,6 +46,8 @@ class LinearTable(Spec):
     """Part of every latency that is a gap between launches, absent where the step runs as a CUDA graph [µs]."""
     sustained_tflops: Positive
     """Rate of products that run for 5 ms and more: under its power limit a GPU does not keep the rate of short ones."""
+    source: str | None = None
+    """Where it is not the profile's."""
 
     @model_validator(mode="after")
     def _shape(self) -> Self:
@@ -127,6 +130,8 @@ class ExpertsTable(Spec):
     tokens: Knots
     us: Latencies
     """Latency by tokens of the whole group [µs], never falling."""
+    source: str | None = None
+    """Where it is not the profile's."""
 
     @model_validator(mode="after")
     def _monotone(self) -> Self:
@@ -167,6 +172,7 @@ class HeldOut(Spec):
     """Model, precision, GPU, engine."""
     tpot: Error | None = None
     ttft: Error | None = None
+    source: str | None = None
 
 
 class EngineConstants(Spec):
@@ -175,15 +181,15 @@ class EngineConstants(Spec):
     unfused_fraction: Fraction = 1.0
     """Share of the element-wise traffic between the products of a layer that kernel fusion leaves."""
     layer_us: NotNegative = 0.0
-    """Small kernels of a layer that no table holds (norms, rotary embedding, activation, quantisation) at few rows [µs]."""
+    """Small kernels of a layer that no table holds (norms, rotary embedding, activation) at few rows [µs]."""
     step_ms: NotNegative = 0.0
     """Host time of a step that kernels do not hide: scheduling, input preparation, sampling launches [ms]."""
     request_host_ms: NotNegative = 0.0
     """Time from a client's sending a request to the scheduler's seeing it: HTTP, tokenising, queues [ms]."""
     overlap_steps: CountOrZero = 0
     """Steps by which a token reaches the client after the step that computed it (asynchronous scheduling)."""
-    fitted_on: Text = ""
-    """Rows that they were fitted on; empty: taken from the engine policy, not fitted."""
+    source: str = ""
+    """Key of the source; empty: nothing was fitted, and the engine policy's step time holds."""
 
 
 class Profile(Spec):
@@ -209,4 +215,6 @@ class Profile(Spec):
     experts: tuple[ExpertsTable, ...] = ()
     all_reduce: tuple[AllReduceTable, ...] = ()
     constants: EngineConstants = EngineConstants()
+    source: str
+    """Key of the source of all that names no other."""
     sources: Sources

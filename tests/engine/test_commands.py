@@ -78,7 +78,7 @@ def test_generate_forces_a_survival_vector(capsys, folder):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--synthetic", "0.5"], "1 positions, but --draft-tokens is 5"),
+        (["--synthetic", "0.5"], "1 positions, but --draft-tokens 5"),
         (["--synthetic", "x"], "numbers are needed"),
         (["--draft", "model"], "no weights were given"),
         (["--device", "cuda"], "sees no CUDA device"),

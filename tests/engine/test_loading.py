@@ -71,7 +71,7 @@ def test_both_generations_of_the_rope_keys_are_read():
         ({"rope_scaling": {"rope_type": "yarn"}}, "rope scaling 'yarn'"),
         ({"hidden_act": "gelu"}, "hidden_act 'gelu'"),
         ({"vocab_size": 13}, r"model.embed_tokens.weight' is \[12, 16\], expected \[13, 16\]"),
-        ({"num_hidden_layers": 3}, "tensor 'model.layers.2.self_attn.q_proj.weight' is missing"),
+        ({"num_hidden_layers": 3}, "tensor 'model.layers.2.input_layernorm.weight' is missing"),
     ],
 )
 def test_a_folder_that_does_not_fit_says_why(tmp_path, change, message):

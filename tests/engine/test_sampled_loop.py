@@ -20,7 +20,7 @@ from engine.sequence import Request
 from engine.verification import Verdict
 from tests.engine.toys import TINY, make_drafter, make_engine, outputs, random_prompts, tiny_weights
 
-VOCABULARY, TOKENS, RUNS = 5, 3, 1500
+VOCABULARY, TOKENS, RUNS = 5, 3, 1000
 SMALL = replace(TINY, vocab_size=VOCABULARY, num_layers=1)
 PROMPT = (0, 3, 1, 3, 1)
 SAMPLINGS = [Sampling(1.0), Sampling(0.7, top_k=3), Sampling(1.3, top_p=0.8)]

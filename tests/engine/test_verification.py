@@ -114,7 +114,7 @@ def test_a_wrong_acceptance_is_seen(monkeypatch):
 @pytest.mark.parametrize("one_hot", [False, True])
 def test_the_whole_verdict_follows_the_law(one_hot):
     """verify_sampled itself, over a grid of its uniforms: the measure of each outcome, to the grid's width."""
-    vocabulary, cells = 5, 40
+    vocabulary, cells = 5, 16
     rng = np.random.default_rng(3)
     target = torch.from_numpy(rng.dirichlet(np.ones(vocabulary), 3))
     draft = None if one_hot else torch.from_numpy(rng.dirichlet(np.ones(vocabulary), 2))
@@ -131,7 +131,7 @@ def test_the_whole_verdict_follows_the_law(one_hot):
         behind = target[accepted]
         if accepted < 2:
             behind = residual_probs(behind, None if draft is None else draft[accepted], drafted[accepted])
-        assert measure == pytest.approx(arrive[accepted] * float(behind[token]), abs=2.5 / cells)
+        assert measure == pytest.approx(arrive[accepted] * float(behind[token]), abs=2.0 / cells)
 
 
 def test_a_greedy_verdict_ends_with_the_bonus_token():

@@ -18,6 +18,7 @@ LOADERS = {
     "prices": load.load_price_list,
     "acceptance": load.load_acceptance,
     "lengths": load.load_lengths,
+    "profiles": lambda name: load.load_profile(*name.rsplit("-", 1)),
 }
 FILES = [(kind, name) for kind in LOADERS for name in load.names(kind)]
 
@@ -91,9 +92,10 @@ def test_rows_tell_the_name_source_and_date_of_each_file(kind: str) -> None:
     assert all(row["source"] and row["date"] and row["kind"] for row in rows)
 
 
-def test_the_catalog_folders_hold_yaml_only() -> None:
+def test_the_catalog_folders_hold_yaml_and_profiles_json() -> None:
     folder = Path(load.__file__).parent
+    suffixes = dict.fromkeys(LOADERS, ".yaml") | {"profiles": ".json"}
 
-    strange = [f for kind in LOADERS for f in (folder / kind).iterdir() if f.suffix != ".yaml"]
+    strange = [f for kind, suffix in suffixes.items() for f in (folder / kind).iterdir() if f.suffix != suffix]
 
     assert strange == []

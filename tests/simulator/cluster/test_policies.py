@@ -5,12 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from simulator.cluster.lengths import LENGTHS, LONGEST_OUTPUT
+from simulator.cluster.plan import asked_output
 from simulator.cluster.records import columns_equal
 from simulator.cluster.routing import ROUTERS
 from simulator.cluster.traffic import RequestChunk
 from simulator.cluster.waiting import SCHEDULERS
+from simulator.outcome.latency import token_gaps
+from simulator.outcome.window import Window
 from simulator.planning.steady_state import EVENNESS
 from simulator.spec.deployment import Engine, Router
+from simulator.spec.workload import Workload
 from tests.simulator.cluster.toys import (
     LinearTimes,
     assert_conserved,
@@ -104,7 +109,7 @@ def test_reserving_the_longest_output_never_evicts():
 
 
 @pytest.mark.parametrize("choices", [{"swap_block_s": 1e-4}, {"reserve_output_tokens": 400}, {"scheduler": "shortest_prompt"},
-                                     {"batch_wait_steps": 8, "batch_wait_tokens": 900.0}, {"overlap_steps": 1}], ids=str)  # fmt: skip
+                                     {"batch_wait_steps": 8, "batch_wait_tokens": 900.0}, {"overlap_steps": 1}, {"prefill_first": True}], ids=str)  # fmt: skip
 @pytest.mark.parametrize("survival", [(), (0.8, 0.6)], ids=["plain", "K=2"])
 def test_runs_of_steps_leave_the_same_records_whatever_the_policy(choices, survival):
     together, one_by_one = (crowded(survival=survival, step_by_step=flag, **choices) for flag in (False, True))
@@ -169,3 +174,25 @@ def test_a_client_of_a_closed_loop_hears_of_the_end_when_the_token_reaches_it():
 
     assert requests.arrival_s[2] == 0.85
     assert requests.scheduled_s[2] == 1.1
+
+
+def test_prompts_first_leaves_decoding_out_of_steps_with_prompts_and_its_gaps_show_it():
+    chunk = RequestChunk(np.array([0.0, 0.3]), np.array([20, 20]), np.array([6, 2]), np.zeros(2, np.int64))
+
+    records = simulate(make_plan(LinearTimes(0.25), prefill_first=True), iter([chunk]), 2, endless=False)
+
+    assert records.steps.sequences.tolist() == [0, 1, 0, 2, 1]
+    assert records.steps.stalled_s.tolist() == [0.0, 0.0, 0.0, 0.25, 0.0]
+    assert token_gaps(records, Window(0.0, 9.0))[0].max() == 0.5
+    assert records.requests.first_token_s.tolist() == [0.25, 0.75]
+
+
+def test_an_engine_that_reserves_takes_the_longest_output_of_the_workload_where_requests_ask_for_none():
+    lengths = {"kind": "uniform", "prompt_tokens": [10, 20], "output_tokens": [5, 321]}
+    workload = Workload.model_validate(
+        {"arrivals": {"kind": "queued_at_once"}, "lengths": lengths, "horizon": {"requests": 5}}
+    )
+
+    assert asked_output(workload) == 321
+    assert asked_output(workload.model_copy(update={"max_output_tokens": 64})) == 64
+    assert set(LONGEST_OUTPUT) == set(LENGTHS)

@@ -28,11 +28,11 @@ def row_of(result: StudyResult, name: str) -> dict[str, Any]:
     return next(row for row in result.report.rows if row["deployment"] == name)
 
 
-def test_a_study_is_json_with_its_five_parts(result):
+def test_a_study_is_json_with_its_six_parts(result):
     ready = to_json_ready(result)
 
     json.dumps(ready, allow_nan=False)
-    assert list(ready) == ["scenario", "provenance", "rows", "replications", "comparison"]
+    assert list(ready) == ["scenario", "provenance", "rows", "replications", "comparison", "evidence"]
     assert (len(ready["rows"]), len(ready["replications"])) == (2, 6)
 
 
