@@ -1,6 +1,7 @@
 """What a command does with an error: one clear message on stderr and an exit code, a traceback only with --debug."""
 
 import errno
+from collections.abc import Sequence
 from typing import Any
 
 import typer
@@ -11,6 +12,16 @@ from app.exits import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED
 
 class GuardedCommand(TyperCommand):
     """A command whose errors end in a message."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read the command line; a refused option is told with the value that was given."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            if (value := _given(error, given)) and value not in error.message:
+                error.message = f"{value!r}: {error.message}"
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; errors become exit codes."""
@@ -25,6 +36,16 @@ class GuardedCommand(TyperCommand):
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
                 raise
             raise typer.Exit(tell(error, debug=bool(ctx.params.get("debug")))) from None
+
+
+def _given(error: Any, args: Sequence[str]) -> str:
+    """The value that a refused option has on the command line; empty when it has none."""
+    names = [*getattr(error.param, "opts", ()), *getattr(error.param, "secondary_opts", ())]
+    for place, text in enumerate(args):
+        name, equals, value = text.partition("=")
+        if name in names:
+            return value if equals else "".join(args[place + 1 : place + 2])
+    return ""
 
 
 def tell(error: Exception, *, debug: bool) -> int:

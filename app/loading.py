@@ -8,22 +8,10 @@ if TYPE_CHECKING:
 
 
 def load(path_or_name: str, sets: Sequence[str] = ()) -> "LoadedScenario":
-    """Load a scenario; ScenarioError also for what no hardware can do, at any point of the sweep."""
+    """Load a scenario; ScenarioError for all that is wrong with it, what no hardware can do included."""
     from scenarios.load import load_scenario
-    from simulator.errors import ScenarioError
-    from simulator.outcome.cost import resolve_price
-    from simulator.physics.checks import check_deployment
 
-    loaded = load_scenario(path_or_name, sets)
-    problems: dict[str, None] = {}
-    for point in loaded.points:
-        for name, deployment in point.scenario.deployments.items():
-            resolve_price(deployment)
-            problems |= dict.fromkeys(check_deployment(name, deployment))
-    if problems:
-        where = loaded.path.name if loaded.path is not None else loaded.name
-        raise ScenarioError("\n".join(f"{where}: deployments.{problem}" for problem in problems))
-    return loaded
+    return load_scenario(path_or_name, sets)
 
 
 def expand(arguments: Sequence[str]) -> tuple[list[str], bool]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from app.commands.catalog import catalog
+from app.commands.compare import compare
 from app.commands.doctor import doctor
 from app.commands.estimate import estimate
 from app.commands.import_ import build_import
@@ -19,7 +20,7 @@ from app.commands.run import run
 from app.commands.schema import schema
 from app.guard import GuardedCommand
 
-COMMANDS: tuple[Callable[..., Any], ...] = (run, estimate, memory, catalog, schema, init, doctor)
+COMMANDS: tuple[Callable[..., Any], ...] = (run, estimate, memory, compare, catalog, schema, init, doctor)
 """In the order of `--help`."""
 
 EPILOG = """\b

@@ -20,7 +20,7 @@ def show(
     console: "Console | None" = None,
 ) -> None:
     """Print a scenario's summary, by default to stdout."""
-    from app.tables.figures import limits_of
+    from app.tables.figures import limits_of, shown_percentiles
     from app.tables.verdict import asserts_block, notes_block, provenance_block
     from scenarios.asserts import AssertResult
 
@@ -31,7 +31,7 @@ def show(
         _show_sweep(console, summary, limits, title)
     else:
         _show_point(console, summary, limits, title)
-    notes = notes_block(summary["rows"])
+    notes = notes_block(summary["rows"], shown_percentiles(limits))
     console.print()
     if notes is not None:
         console.print(notes)

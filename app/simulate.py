@@ -120,12 +120,14 @@ def _study(
 def _write(run: FileRun, settings: Settings, summary: dict[str, Any]) -> None:
     """Write the run folder, unless it is whole already: what an interrupt left never replaces that."""
     from app.manifest import manifest
+    from app.report.page import report_html
     from scenarios.store import write_requests, write_run
 
     anew = settings.force or settings.requests
     if _is_whole(run) and (run.interrupted or not anew):
         return
-    write_run(run.folder, run.loaded, summary, manifest(run, summary))
+    report = report_html(run.loaded, summary, run.points, run.folder.digest)
+    write_run(run.folder, run.loaded, summary, manifest(run, summary), report)
     if settings.requests and not run.interrupted:
         unfit = [(row["point"], row["deployment"]) for row in summary["rows"] if not row.get("fits", True)]
         write_requests(run.folder, run.loaded, unfit)

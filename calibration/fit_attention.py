@@ -124,7 +124,8 @@ def predict_decode(table: DecodeTable, rows: pd.DataFrame) -> Floats:
     """Latency by the table, as the simulator computes it [µs]."""
     batch, context = (rows[name].to_numpy(float) for name in ("batch", "context"))
     floor, slope = (line(table.batch, values)(batch) for values in (table.floor_us, table.per_token_us))
-    return floor + slope * context
+    total: Floats = floor + slope * context
+    return total
 
 
 def line(knots: Iterable[int], values: Iterable[float]) -> Callable[[Floats], Floats]:
@@ -135,7 +136,8 @@ def line(knots: Iterable[int], values: Iterable[float]) -> Callable[[Floats], Fl
         if xs.size == 1:
             return np.full_like(x, ys[0])
         i: NDArray[np.int64] = np.clip(np.searchsorted(xs, x, side="right") - 1, 0, xs.size - 2)
-        return ys[i] + (ys[i + 1] - ys[i]) / (xs[i + 1] - xs[i]) * (x - xs[i])
+        y: Floats = ys[i] + (ys[i + 1] - ys[i]) / (xs[i + 1] - xs[i]) * (x - xs[i])
+        return y
 
     return at
 
@@ -183,7 +185,8 @@ def attended(rows: pd.DataFrame, window: int) -> Floats:
     if window:
         over = np.maximum(prompt - window, 0.0)
         full = full - over * (over + 1) / 2
-    return batch * full
+    pairs: Floats = batch * full
+    return pairs
 
 
 def _pairs_slope(pairs: Floats, tokens: Floats, y: Floats) -> float:
@@ -196,7 +199,9 @@ def predict_prefill(table: PrefillTable, rows: pd.DataFrame) -> Floats:
     """Latency by the table, as the simulator computes it [µs]."""
     tokens = (rows["batch"] * rows["prompt"]).to_numpy(float)
     base = line(table.tokens, table.base_us)(tokens)
-    return base + table.per_million_pairs_us * 1e-6 * attended(rows, table.window) * (0 if table.window else 1)
+    pairs = np.zeros_like(base) if table.window else attended(rows, table.window)
+    total: Floats = base + table.per_million_pairs_us * 1e-6 * pairs
+    return total
 
 
 def _named(heads: Iterable[object]) -> dict[str, object]:

@@ -1,11 +1,12 @@
 """Engine constants fitted on half of the groups of published serving rows and judged on the other half.
 
 `python -m calibration.fit_constants serving.csv` writes calibration/constants.json, from which profiles take them.
+Every prediction is a replay; the fit uses how the replays move with each constant, and replays again where it arrives.
 """
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,30 +16,44 @@ import pandas as pd
 
 from calibration.constants import FILE
 from calibration.replay import Measured, Replay
-from calibration.robust import error
+from calibration.robust import Floats, error
 from calibration.rows import Case, case_of, skip_reason
 from simulator.catalog.load import load_profile
-from simulator.errors import SimulatorError
-from simulator.physics.step_model import CatalogStepModel, build_step_model
+from simulator.physics.step_model import CatalogStepModel, step_model_with
 from simulator.spec.profile import EngineConstants, Error
 
-BOUNDS: dict[str, tuple[float, float]] = {
-    "step_ms": (0.0, 3.0),
-    "layer_us": (0.0, 40.0),
-    "unfused_fraction": (0.0, 1.0),
-    "request_host_ms": (0.0, 60.0),
+
+class Range(NamedTuple):
+    """Where a constant starts, how far it is moved to see its effect, and its bounds."""
+
+    start: float
+    step: float
+    low: float
+    high: float
+
+
+CONSTANTS: dict[str, Range] = {
+    "step_ms": Range(0.5, 0.3, 0.0, 5.0),
+    "layer_us": Range(3.0, 3.0, 0.0, 40.0),
+    "unfused_fraction": Range(0.7, 0.3, 0.0, 1.0),
+    "request_host_ms": Range(15.0, 5.0, 0.0, 60.0),
 }
-"""Constants and where they may lie."""
 ROUNDS = 2
-STEPS = 5
+OVERLAP_STEPS = 1
+"""Asynchronous scheduling hands a token over one step later: how all three engines were run, not fitted."""
 TTFT_WEIGHT = 0.5
+FAR = 0.7
+"""A log ratio beyond which a row no longer pulls: start-up effects, not constants, make such rows."""
 
 
-class Outcome(NamedTuple):
-    """A case and what was predicted for it."""
+class Linear(NamedTuple):
+    """Log ratios predicted ÷ measured at a point, and how they move with each constant."""
 
-    case: Case
-    predicted: Measured
+    point: Floats
+    at: Floats
+    """[rows, 2]: TPOT, TTFT."""
+    slopes: Floats
+    """[constants, rows, 2]"""
 
 
 def cases(rows: pd.DataFrame) -> list[Case]:
@@ -53,35 +68,67 @@ def halves(groups: Iterable[str]) -> tuple[set[str], set[str]]:
     return set(ordered[::2]), set(ordered[1::2])
 
 
-def predict(case: Case, constants: EngineConstants, models: dict[str, CatalogStepModel]) -> Measured:
-    """Replay one case with these constants.
-
-    models: step models by deployment, kept for other rows of the same one.
-    """
-    key = case.deployment.model_dump_json()
-    if key not in models:
-        profile = load_profile(case.deployment.gpu, case.deployment.engine.policy)
-        if profile is not None:
-            profile = profile.model_copy(update={"constants": constants})
-        models[key] = build_step_model(case.deployment, profile)
-    host_s = constants.request_host_ms * 1e-3
-    return Replay(replace(case.protocol, request_host_s=host_s), models[key]).run()
-
-
-def outcomes(chosen: Sequence[Case], constants: EngineConstants) -> list[Outcome]:
-    """All cases with these constants."""
+def predict(chosen: Sequence[Case], constants: EngineConstants) -> list[Measured]:
+    """Replay all cases with these constants."""
     models: dict[str, CatalogStepModel] = {}
-    return [Outcome(case, predict(case, constants, models)) for case in chosen]
+    out = []
+    for case in chosen:
+        key = case.deployment.model_dump_json()
+        if key not in models:
+            profile = load_profile(case.deployment.gpu, case.deployment.engine.policy)
+            if profile is not None:
+                profile = profile.model_copy(update={"constants": constants})
+            models[key] = step_model_with(profile, case.deployment)
+        protocol = replace(case.protocol, request_host_s=constants.request_host_ms * 1e-3)
+        out.append(Replay(protocol, models[key]).run())
+    return out
 
 
-def loss(found: Sequence[Outcome]) -> float:
-    """Mean of |log ratio| of TPOT and, with half the weight, of TTFT; each model and GPU counts the same."""
-    parts: dict[str, list[float]] = {}
-    for case, predicted in found:
-        tpot = abs(np.log(predicted.tpot_s / case.tpot_s))
-        ttft = min(abs(np.log(predicted.ttft_s / case.ttft_s)), 1.0)
-        parts.setdefault(kind(case), []).append(float(tpot + TTFT_WEIGHT * ttft))
-    return float(np.mean([np.mean(values) for values in parts.values()]))
+def constants_at(point: Floats) -> EngineConstants:
+    """Constants with these values."""
+    values = {name: round(float(x), 3) for name, x in zip(CONSTANTS, point, strict=True)}
+    return EngineConstants.model_validate({**values, "overlap_steps": OVERLAP_STEPS, "source": "constants"})
+
+
+def log_ratios(chosen: Sequence[Case], predicted: Sequence[Measured]) -> Floats:
+    """[rows, 2] log of predicted ÷ measured TPOT and TTFT."""
+    ratios = [(p.tpot_s / c.tpot_s, p.ttft_s / c.ttft_s) for c, p in zip(chosen, predicted, strict=True)]
+    logs: Floats = np.log(np.array(ratios, float))
+    return logs
+
+
+def linearise(chosen: Sequence[Case], point: Floats) -> Linear:
+    """Replay at a point and one step along each constant."""
+    at = log_ratios(chosen, predict(chosen, constants_at(point)))
+    slopes = []
+    for i, limits in enumerate(CONSTANTS.values()):
+        moved = point.copy()
+        moved[i] += limits.step if moved[i] + limits.step <= limits.high else -limits.step
+        slopes.append((log_ratios(chosen, predict(chosen, constants_at(moved))) - at) / (moved[i] - point[i]))
+    return Linear(point, at, np.array(slopes))
+
+
+def solve(linear: Linear, weights: Floats, sweeps: int = 30) -> Floats:
+    """Constants that make the weighted mean of absolute log ratios least, one at a time until nothing moves.
+
+    weights: of each row; 0 for rows that are not fitted on.
+    """
+    point = linear.point.copy()
+    for _ in range(sweeps):
+        before = point.copy()
+        for i, limits in enumerate(CONSTANTS.values()):
+            grid = np.linspace(limits.low, limits.high, 201)
+            losses = [_loss(linear, np.where(np.arange(point.size) == i, x, point), weights) for x in grid]
+            point[i] = grid[int(np.argmin(losses))]
+        if np.allclose(before, point):
+            break
+    return point
+
+
+def _loss(linear: Linear, point: Floats, weights: Floats) -> float:
+    ratios = linear.at + np.tensordot(point - linear.point, linear.slopes, axes=1)
+    far = np.minimum(np.abs(ratios), FAR)
+    return float((weights * (far[:, 0] + TTFT_WEIGHT * far[:, 1])).sum() / weights.sum())
 
 
 def kind(case: Case) -> str:
@@ -89,72 +136,46 @@ def kind(case: Case) -> str:
     return f"{case.deployment.gpu} {case.deployment.target.model}"
 
 
-def fit(chosen: Sequence[Case], names: Sequence[str], start: EngineConstants) -> EngineConstants:
-    """The named constants, one after the other, twice; each by a search that halves its interval."""
-    best = start
-    for round_ in range(ROUNDS):
-        for name in names:
-            low, high = BOUNDS[name]
-            width = (high - low) / (4.0 if round_ else 1.0)
-            centre = getattr(best, name) if round_ else (low + high) / 2
-            value = search(lambda x, at=best, n=name: _at(chosen, at, n, x), centre, width, (low, high))  # type: ignore[misc]
-            best = best.model_copy(update={name: round(value, 3)})
-    return best
+def weights_of(chosen: Sequence[Case], fitted: Sequence[bool]) -> Floats:
+    """Weight of each row: each GPU and model counts the same, rows that are not fitted on nothing."""
+    kinds = [kind(case) if on else "" for case, on in zip(chosen, fitted, strict=True)]
+    return np.array([1.0 / kinds.count(name) if name else 0.0 for name in kinds])
 
 
-def _at(chosen: Sequence[Case], constants: EngineConstants, name: str, value: float) -> float:
-    return loss(outcomes(chosen, constants.model_copy(update={name: value})))
-
-
-def search(f: Callable[[float], float], centre: float, width: float, bounds: tuple[float, float]) -> float:
-    """Where f is least: the best of three points, the distance halved each time.
-
-    >>> round(search(lambda x: (x - 3.2) ** 2, 5.0, 10.0, (0.0, 10.0)), 1)
-    3.1
-    """
-    best, known = centre, f(centre)
-    for _ in range(STEPS):
-        width /= 2
-        for x in (best - width / 2, best + width / 2):
-            x = min(max(x, bounds[0]), bounds[1])
-            value = f(x)
-            if value < known:
-                best, known = x, value
-                break
-    return best
-
-
-def errors(found: Sequence[Outcome]) -> dict[str, dict[str, Error]]:
-    """TPOT and TTFT error by GPU and model."""
+def errors(chosen: Sequence[Case], ratios: Floats, keep: Sequence[bool]) -> dict[str, dict[str, Error]]:
+    """TPOT and TTFT error of the kept rows by GPU and model."""
     out: dict[str, dict[str, Error]] = {}
-    for name in sorted({kind(o.case) for o in found}):
-        mine = [o for o in found if kind(o.case) == name]
-        pairs = {
-            "tpot": [(o.predicted.tpot_s, o.case.tpot_s) for o in mine],
-            "ttft": [(o.predicted.ttft_s, o.case.ttft_s) for o in mine],
-        }
-        out[name] = {metric: error(*np.array(values).T) for metric, values in pairs.items()}
+    for name in sorted({kind(case) for case, on in zip(chosen, keep, strict=True) if on}):
+        mine = [on and kind(case) == name for case, on in zip(chosen, keep, strict=True)]
+        found = np.exp(ratios[np.array(mine)])
+        ones = np.ones(len(found))
+        out[name] = {"tpot": error(found[:, 0], ones), "ttft": error(found[:, 1], ones)}
     return out
 
 
-def report(engine: str, chosen: Sequence[Case], names: Sequence[str]) -> dict[str, Any]:
+def report(engine: str, chosen: Sequence[Case]) -> dict[str, Any]:
     """Constants of one engine, errors on the fitted half and on the other, and with each GPU and model left out."""
-    fitted, judged = halves(case.group for case in chosen)
-    on = [case for case in chosen if case.group in fitted]
-    off = [case for case in chosen if case.group in judged]
-    constants = fit(on, names, EngineConstants())
-    left_out = {}
+    fitted, _ = halves(case.group for case in chosen)
+    on = [case.group in fitted for case in chosen]
+    off = [not x for x in on]
+    point = np.array([limits.start for limits in CONSTANTS.values()])
+    for _ in range(ROUNDS):
+        linear = linearise(chosen, point)
+        point = solve(linear, weights_of(chosen, on))
+    constants = constants_at(point)
+    ratios = log_ratios(chosen, predict(chosen, constants))
+    left_out: dict[str, dict[str, Error]] = {}
     for name in sorted({kind(case) for case in chosen}):
-        others = [case for case in chosen if kind(case) != name]
-        if others:
-            without = fit(others, names, EngineConstants())
+        others = [kind(case) != name for case in chosen]
+        if any(others):
+            without = constants_at(solve(linear, weights_of(chosen, others)))
             mine = [case for case in chosen if kind(case) == name]
-            left_out[name] = errors(outcomes(mine, without))[name]
+            left_out |= errors(mine, log_ratios(mine, predict(mine, without)), [True] * len(mine))
     sys.stderr.write(f"{engine}: {constants!r}\n")
     return {
-        "constants": constants.model_dump() | {"source": "constants"},
-        "fitted": _plain(errors(outcomes(on, constants))),
-        "held_out": _plain(errors(outcomes(off, constants))),
+        "constants": constants.model_dump(),
+        "fitted": _plain(errors(chosen, ratios, on)),
+        "held_out": _plain(errors(chosen, ratios, off)),
         "left_out": _plain(left_out),
     }
 
@@ -164,21 +185,15 @@ def _plain(table: dict[str, dict[str, Error]]) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """Fit every engine and write the file."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: python -m calibration.fit_constants serving.csv\n")
+    """Fit every engine (or those named) and write the file."""
+    if not arguments:
+        sys.stderr.write("usage: python -m calibration.fit_constants serving.csv [engine ...]\n")
         return 2
-    try:
-        found = cases(pd.read_csv(Path(arguments[0])))
-    except (OSError, SimulatorError) as problem:
-        sys.stderr.write(f"{problem}\n")
-        return 2
-    engines = sorted({case.deployment.engine.policy for case in found})
-    table = {
-        engine: report(engine, [c for c in found if c.deployment.engine.policy == engine], tuple(BOUNDS))
-        for engine in engines
-    }
-    FILE.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+    found = cases(pd.read_csv(Path(arguments[0])))
+    table = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    for engine in arguments[1:] or sorted({case.deployment.engine.policy for case in found}):
+        table[engine] = report(engine, [c for c in found if c.deployment.engine.policy == engine])
+        FILE.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

@@ -118,8 +118,8 @@ def sources(recipe: Recipe) -> Sources:
     if engine_constants(recipe.engine).source:
         out["constants"] = Source(
             kind="derived",
-            ref="calibration.fit_constants on half of the closed-loop groups of shared/measured/serving.csv (InferenceX, "
-            "as in aiconfigurator@095f58a5), each replayed as it was measured; held-out errors are of the other half",
+            ref="calibration.fit_constants on half of the closed-loop groups of shared/measured/serving.csv "
+            "(InferenceX, in aiconfigurator@095f58a5), replayed as measured; held-out errors are of the other half",
             date=RELEASED,
         )
     return out

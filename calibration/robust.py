@@ -54,7 +54,8 @@ def isotonic(y: Floats, weights: Floats | None = None) -> Floats:
         while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
             (a, wa, na), (b, wb, nb) = pools[-2:]
             pools[-2:] = [((a * wa + b * wb) / (wa + wb), wa + wb, na + nb)]
-    return np.exp(np.concatenate([np.full(count, value) for value, _, count in pools]))
+    flat: Floats = np.exp(np.concatenate([np.full(count, value) for value, _, count in pools]))
+    return flat
 
 
 def smooth(x: Floats, y: Floats) -> Floats:

@@ -5,7 +5,6 @@ batches. `padded` gathers all sequences into one product of a fixed shape: right
 """
 
 from collections.abc import Callable
-from time import perf_counter
 
 import torch
 from torch import Tensor
@@ -20,16 +19,16 @@ Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 def sliced(batch: Batch) -> Attend:
     """Attention of each span on its own; the seconds are added up in the batch."""
     decoding, prompts = batch.reads[: batch.num_decoding], batch.reads[batch.num_decoding :]
-    seconds = batch.attention_s
+    seconds, clock = batch.attention_s, batch.clock
 
     def attend(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        started = perf_counter()
+        started = clock()
         outputs = [_attend_span(queries, keys, values, read) for read in decoding]
-        between = perf_counter()
+        between = clock()
         outputs += [_attend_span(queries, keys, values, read) for read in prompts]
         result = outputs[0] if len(outputs) == 1 else torch.cat(outputs)
         seconds[0] += between - started
-        seconds[1] += perf_counter() - between
+        seconds[1] += clock() - between
         return result
 
     return attend

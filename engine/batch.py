@@ -1,7 +1,8 @@
 """One pass of a model as tensors: the rows that each sequence brings, and the KV positions that those rows may see."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import NamedTuple
 
 import torch
@@ -50,6 +51,8 @@ class Batch:
     reads: list[Read]
     num_decoding: int
     """Spans at the front that are verifying sequences, not prompts."""
+    clock: Callable[[], float] = perf_counter
+    """What attention is timed with."""
     attention_s: list[float] = field(default_factory=lambda: [0.0, 0.0])
     """Seconds of attention so far: of verifying sequences, and of prompts. Only a CPU can tell them apart."""
 

@@ -1,7 +1,7 @@
 """Matrix products with constant weights, prepared once for the device.
 
-On a CPU, oneDNN with weights packed beforehand: a plain product of few rows falls off the fast path, so that two or
-three rows cost more than four. The packing calls are private to torch; where they are missing, the plain product runs.
+On a CPU, oneDNN with weights packed beforehand: a plain product of few rows falls off the fast path, so that three rows
+cost more than four. The packing calls are private to torch; where they are missing, the plain product runs.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,8 @@ Linear = Callable[[Tensor], Tensor]
 """[rows, input] -> [rows, output]."""
 
 PACKED_ROWS = 4
-"""Rows that the packed layout is chosen for: a verify step of one sequence."""
+"""Rows that the packed layout is chosen for, and that fewer are filled up to: the product of one, two or three rows takes
+another path, which is slower than that of four. So a verify step's cost is flat to begin with, and plain decoding gains."""
 
 
 def plain(weight: Tensor, bias: Tensor | None = None) -> Linear:
@@ -34,8 +35,11 @@ def onednn(weight: Tensor, bias: Tensor | None = None) -> Linear:
     product = ops._linear_pointwise
 
     def apply(rows: Tensor) -> Tensor:
+        count = len(rows)
+        if count < PACKED_ROWS:
+            rows = functional.pad(rows, (0, 0, 0, PACKED_ROWS - count))
         result: Tensor = product(rows, packed, bias, "none", [], "")
-        return result
+        return result[:count]
 
     return apply
 

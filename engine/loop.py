@@ -140,7 +140,11 @@ class Engine:
             Span(c.sequence.tokens[c.start : c.start + c.num_tokens], c.start, c.sequence.table, int(c.final))
             for c in plan.chunks
         ]
-        return self.target.batch(spans, self.store, len(plan.decoding)) if spans else None
+        if not spans:
+            return None
+        batch = self.target.batch(spans, self.store, len(plan.decoding))
+        batch.clock = self.clock
+        return batch
 
     def _verify(self, batch: Batch | None) -> Tensor:
         """The target's pass: logits behind each root and draft token, and behind each complete prompt."""

@@ -105,7 +105,7 @@ def random_weights(
 ) -> Weights:
     """Gaussian weights, scaled so that activations stay near one.
 
-    sharpness: factor on the head; the larger, the lower the entropy of the next token.
+    sharpness: factor on the logits, kept in the final norm; the larger, the lower the entropy of the next token.
     """
     a = architecture
 
@@ -119,7 +119,7 @@ def random_weights(
         return drawn.to(device).mul_(scale)
 
     weights = assemble(a, lookup, "random weights")
-    return weights if sharpness == 1.0 else replace(weights, head=weights.head * sharpness)
+    return weights if sharpness == 1.0 else replace(weights, final_norm=weights.final_norm * sharpness)
 
 
 def _shape(a: Architecture, name: str) -> tuple[int, ...]:

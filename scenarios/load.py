@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from scenarios.asserts import parse_assert
 from scenarios.catalog_names import unknown_names
 from scenarios.files import Source, read_source
+from scenarios.possible import impossible
 from scenarios.problems import Problem, dotted, fail, shown
 from scenarios.resolve import resolve_extends
 from scenarios.sets import apply_sets
@@ -106,6 +107,7 @@ def _check_point(
         return None
     checked.update((says[name], deployment) for name, deployment in scenario.deployments.items())
     found += _wrong_trace(scenario, seen) if not found else ()
+    found += impossible(scenario, seen) if not found else ()
     problems += found
     return None if found else scenario
 
@@ -162,14 +164,14 @@ def _resolve_trace(data: dict[str, Any], seen: Node, source: Source) -> Iterator
     folder = source.path.parent if source.path is not None and node.file == source.file else Path()
     path = (folder / node.value).absolute()
     try:
-        is_file = path.is_file()
+        is_file, is_folder = path.is_file(), path.is_dir()
     except (OSError, ValueError):
-        is_file = False
+        is_file = is_folder = False
     if is_file:
         data["workload"]["arrivals"]["file"] = str(path)
-    else:
-        message = f"{shown(node.value)}: no such trace; looked for {path}"
-        yield Problem(node.file, node.line, dotted(_TRACE), message)
+        return
+    message = "a folder; name the trace in it" if is_folder else f"no such trace; looked for {path}"
+    yield Problem(node.file, node.line, dotted(_TRACE), f"{shown(node.value)}: {message}")
 
 
 def _asserts(node: Node | None, root: Node, problems: list[Problem]) -> Iterator[str]:

@@ -22,8 +22,7 @@ KEYS: dict[str, str] = {
 
 VALUES: dict[str, str] = {
     "heads": f"speculation by heads (EAGLE, MTP) {NOT_YET}",
-    "eagle": f"speculation by heads (EAGLE, MTP) {NOT_YET}",
-    "mtp": f"speculation by heads (EAGLE, MTP) {NOT_YET}",
+    **dict.fromkeys(("eagle", "eagle2", "eagle3", "mtp", "medusa"), f"speculation by heads (EAGLE, MTP) {NOT_YET}"),
     "ngram": f"n-gram speculation {NOT_YET}",
     "moe_subset": f"speculation by a subset of the experts {NOT_YET}",
     "tree": f"tree speculation {NOT_YET}",

@@ -30,6 +30,10 @@ class Problem:
         place = f"{self.file}:{self.line}" if self.line else self.file
         return ": ".join(part for part in (place, self.where, self.message) if part)
 
+    def place(self) -> tuple[str, int, str]:
+        """Where it is: what is wrong there is told once, in the words of the first that saw it."""
+        return self.file, self.line, self.where or self.message
+
     def same_as(self) -> tuple[str, int, str, str]:
         """What makes two problems one: an inherited mistake is told once."""
         return self.file, self.line, self.where.rpartition(".")[2], self.message
@@ -37,9 +41,13 @@ class Problem:
 
 def fail(problems: Iterable[Problem]) -> NoReturn:
     """Raise one error that tells all problems, a line each."""
-    first: dict[tuple[str, int, str, str], Problem] = {}
+    at: dict[tuple[str, int, str], Problem] = {}
     for problem in problems:
-        first.setdefault(problem.same_as(), problem)
+        at.setdefault(problem.place(), problem)
+    first: dict[tuple[str, int, str, str], Problem] = {}
+    for problem in at.values():
+        if not (problem.message.startswith("null: ") and any(problem.same_as()[:3] == key[:3] for key in first)):
+            first.setdefault(problem.same_as(), problem)
     ordered = sorted(first.values(), key=lambda problem: (problem.file, problem.line))
     lines = [str(problem) for problem in ordered[:MAX_SHOWN]]
     if len(ordered) > MAX_SHOWN:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from scenarios.other_names import OURS
 from scenarios.problems import Path, Problem, nearest, shortened
 from scenarios.resolve import resolve_extends
 from scenarios.shape import bare, child_type, choose, entry_types
@@ -28,6 +29,8 @@ def apply_sets(root: Node, sets: Sequence[str]) -> tuple[Node, list[Path], list[
         seen = resolve_extends(root)[0]
         path = find_place(seen, name.strip())
         problems += wrong
+        if wrong:
+            continue
         if path is None:
             problems.append(Problem(place, 0, "", no_such_place(seen, name.strip())))
             continue
@@ -83,8 +86,19 @@ def _entries_named(node: Node, parts: tuple[str, ...]) -> Iterator[tuple[str | i
 
 def no_such_place(seen: Node, name: str) -> str:
     """The message for a path that does not exist."""
-    close = nearest(name, all_places(seen))
+    close = _nearest_place(seen, name)
     return "no such place in the scenario" + (f"; nearest: {close}" if close else "")
+
+
+def _nearest_place(seen: Node, name: str) -> str | None:
+    """The place whose end or whole looks most like a path."""
+    known = [place for place in all_places(seen) if name.startswith("sweep") or not place.startswith("sweep.")]
+    ends = [place for place in known if place.endswith(f".{name}")]
+    if ends or (close := nearest(name, known)) is None:
+        last = name.rpartition(".")[2]
+        by_last = {place.rpartition(".")[2]: place for place in reversed(known)}
+        return ends[0] if ends else by_last.get(nearest(OURS.get(last, last), by_last) or "")
+    return close
 
 
 def all_places(seen: Node) -> list[str]:

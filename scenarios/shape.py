@@ -63,7 +63,14 @@ def choose(annotation: Any, data: Any) -> Any:
     if by_kind := kinds(annotation):
         kind = data.get("kind")
         return by_kind.get(kind) if isinstance(kind, str) else None
-    return max(models, key=lambda model: len(model.model_fields.keys() & data.keys()), default=None)
+    return max(models, key=lambda model: _likeness(model, data), default=None)
+
+
+def _likeness(model: Any, data: dict[Any, Any]) -> tuple[int, int]:
+    """Keys of the data that a spec knows; among equals, the spec that lacks the fewest."""
+    fields = model.model_fields
+    lacks = sum(field.is_required() and name not in data for name, field in fields.items())
+    return len(fields.keys() & data.keys()), -lacks
 
 
 def entry_types(annotation: Any) -> dict[str, Any]:

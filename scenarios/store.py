@@ -1,8 +1,8 @@
 """The run folder: results by a hash of all that they follow from, written so that no failure leaves half a file.
 
     runs/<scenario>-<hash8>/
-        scenario.yaml  manifest.json  summary.json  summary.parquet  requests.parquet (on request)
-        points/<hash>.json      each finished sweep point, from which it is found again
+        scenario.yaml  manifest.json  summary.json  summary.parquet  report.html  requests.parquet (on request)
+        points/<hash>.json      each finished sweep point, with what its report draws, from which it is found again
 
 A point is found in any folder of the same runs folder, so a longer sweep computes only what it adds.
 """
@@ -24,8 +24,8 @@ from simulator.errors import ScenarioError
 from simulator.spec.scenario import Scenario
 
 HASH_DIGITS = 16
-STORE_VERSION = 1
-"""Part of every hash: raised when a stored point changes its shape."""
+STORE_VERSION = 2
+"""Part of every hash and of every manifest: raised when a stored point changes its shape."""
 
 Point = dict[str, Any]
 """A finished point: `hash`, `seconds`, and `result`, the study as plain JSON values."""
@@ -161,23 +161,29 @@ def _read_point(file: Path, digest: str) -> Point | None:
 
 
 def write_run(
-    folder: RunFolder, loaded: LoadedScenario, summary: Mapping[str, Any], manifest: Mapping[str, Any]
+    folder: RunFolder,
+    loaded: LoadedScenario,
+    summary: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+    report: str,
 ) -> None:
     """Write what came of a scenario file; the manifest last, so that where it is the rest is whole.
 
     summary: scenario, provenance, rows, replications and comparison as plain JSON values; the replications go to the
     Parquet file only.
+    report: the report as HTML.
     """
     short = {key: value for key, value in summary.items() if key != "replications"}
     folder.write_text("scenario.yaml", _yaml(resolved_document(loaded)))
     folder.write_text("summary.json", _indented(short))
     folder.write("summary.parquet", _parquet_writer([*summary["rows"], *summary["replications"]]))
-    folder.write_text("manifest.json", _indented(manifest))
+    folder.write_text("report.html", report)
+    folder.write_text("manifest.json", _indented({"store_version": STORE_VERSION, **manifest}))
 
 
 def is_whole(folder: RunFolder, hashes: Sequence[str]) -> bool:
     """Whether the folder holds all points and all files of a finished run."""
-    files = ("scenario.yaml", "summary.json", "summary.parquet", "manifest.json")
+    files = ("scenario.yaml", "summary.json", "summary.parquet", "report.html", "manifest.json")
     if not all((folder.path / file).is_file() for file in files):
         return False
     try:
@@ -223,6 +229,8 @@ def flat_row(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     for name, value in row.items():
         if isinstance(value, Mapping):
             flat |= flat_row(value, f"{prefix}{name}.")
+        elif isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
+            flat[f"{prefix}{name}"] = ", ".join(value)
         elif isinstance(value, list | tuple) and len(value) == 2:
             flat |= {f"{prefix}{name}.low": value[0], f"{prefix}{name}.high": value[1]}
         else:

@@ -4,12 +4,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from scenarios import not_modelled
+from scenarios import hints, not_modelled
+from scenarios.catalog_names import known_names
+from scenarios.other_names import INSTEAD, OURS, homes
 from scenarios.problems import Path, Problem, dotted, nearest, shown, way_out
 from scenarios.shape import (
     DEPLOYMENT_KEYS,
@@ -46,7 +48,7 @@ _ELSEWHERE = {
     **dict.fromkeys(FILE_KEYS, "stands at the top of the file"),
     **dict.fromkeys(DEPLOYMENT_KEYS, "stands directly in a deployment"),
 }
-_YAML_1_1 = {"on", "off", "yes", "no", "y", "n"}
+_ENTRIES = "; in braces a comma begins the next entry: write `key: value`, and decimals with a point"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +97,9 @@ def problems_of(error: ValidationError, root: Node) -> Iterator[Problem]:
 def _misspelt(faults: Iterable[Fault]) -> Iterator[Path]:
     """Places whose key is there under a name that nearly is theirs: to call them missing, too, would tell it twice."""
     for fault in faults:
-        if fault.error["type"] == "extra_forbidden" and (close := nearest(fault.key, entry_types(fault.parent))):
-            yield (*fault.path[:-1], close)
+        if fault.error["type"] == "extra_forbidden":
+            meant = (OURS.get(fault.key.lower()), nearest(fault.key, entry_types(fault.parent)))
+            yield from ((*fault.path[:-1], name) for name in meant if name)
 
 
 def _fault(details: ErrorDetails, data: Any) -> Fault | None:
@@ -125,45 +128,72 @@ def _is_label(part: str | int, branch: Any) -> bool:
 
 
 def _as_it_says(fault: Fault) -> str:
-    message = fault.error["msg"].replace("dictionary", "mapping").replace("tuple", "list")
-    value = fault.value
-    hint = ""
+    message = fault.error["msg"].replace("dictionary", "mapping").replace("tuple", "list").replace("Tuple", "List")
+    message = message.replace(" after validation", "")
+    hint = _price_hint(fault) if fault.key == "price" else ""
+    return f"{shown(fault.value)}: {message}{_hint(fault, message) or ''}{hint}"
+
+
+def _hint(fault: Fault, message: str) -> str:
+    value, kind = fault.value, fault.error["type"]
+    if fault.is_key or kind == "invalid_key":
+        return _ENTRIES if kind in ("string_type", "invalid_key") else ""
+    if kind in ("tuple_type", "list_type", "too_short", "too_long"):
+        return f"; {words}" if (words := _words(fault)) else ""
     if value is None:
-        hint = "; nothing stands after the key"
-    elif isinstance(value, str) and "valid string" not in message:
-        hint = _text_hint(value)
-    elif isinstance(value, float) and fault.error["type"] == "int_type":
-        hint = f"; write {int(value)}" if value.is_integer() and abs(value) < 1e15 else ""
-    elif isinstance(value, bool | int | float | date) and "valid string" in message:
-        hint = f'; put it in quotes: "{value}"'
-    if fault.key == "price":
-        hint += f"; {MISSING['price']}"
-    return f"{shown(value)}: {message}{hint}"
+        return "; nothing stands after the key"
+    if kind.startswith("date"):
+        return hints.for_day(value)
+    if isinstance(value, str):
+        return hints.for_text(value) if "valid string" not in message else ""
+    if isinstance(value, bool | int | float | date) and "valid string" in message:
+        return f'; put it in quotes: "{value}"'
+    limit = fault.error.get("ctx", {}).get("le")
+    return hints.for_number(value, kind, limit) if isinstance(value, int | float) else ""
 
 
-def _text_hint(value: str) -> str:
-    if value.lower() in _YAML_1_1:
-        return "; here only true and false are truth values, on, off, yes and no are text"
-    number = value.replace("_", "").replace(",", "")
-    if re.fullmatch(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?", number):
-        return f"; write {number} without quotes, underscores or commas"
-    return ""
+def _price_hint(fault: Fault) -> str:
+    if isinstance(fault.value, str) and fault.value in known_names("prices"):
+        return f"; write {{catalog: {fault.value}}}"
+    return f"; {MISSING['price']}"
 
 
 def _unknown_key(fault: Fault) -> str:
-    if fault.key in not_modelled.KEYS:
-        return not_modelled.KEYS[fault.key]
-    if fault.key in _ELSEWHERE:
-        return f"unknown key here; {fault.key} {_ELSEWHERE[fault.key]}"
-    return f"unknown key; {way_out(fault.key, entry_types(fault.parent))}"
+    key, here = fault.key, entry_types(fault.parent)
+    if key in not_modelled.KEYS:
+        return not_modelled.KEYS[key]
+    if key in _ELSEWHERE:
+        return f"unknown key here; {key} {_ELSEWHERE[key]}"
+    if (ours := OURS.get(key.lower())) in here:
+        return f"unknown key; {'nearest:' if ours == nearest(key, here) else 'here it is called'} {ours}"
+    if key.lower() in INSTEAD:
+        return f"unknown key; {INSTEAD[key.lower()]}"
+    if key.endswith("_ms") and f"{key[:-3]}_s" in here:
+        return f"unknown key; nearest: {key[:-3]}_s, in seconds"
+    if any(_is_at(place, fault.path[:-1]) for place in homes(key)):
+        return f"does not go with the other keys here; {_with_kind(fault)}{', '.join(here)}"
+    if (ours := key if homes(key) else OURS.get(key.lower())) and (places := homes(ours)) and len(places) <= 3:
+        return f"unknown key here; {ours} stands in {' or '.join(places)}"
+    return f"unknown key; {way_out(key, here)}"
+
+
+def _is_at(place: str, path: Path) -> bool:
+    """Whether a place, with `*` for names of the user's own, is where a path leads."""
+    parts = place.split(".")
+    return len(parts) == len(path) and all(p in ("*", str(q)) for p, q in zip(parts, path, strict=True))
+
+
+def _with_kind(fault: Fault) -> str:
+    """The kind that decides which keys there are."""
+    kind = fault.parent.model_fields.get("kind") if is_model(fault.parent) else None
+    words = get_args(kind.annotation) if kind is not None else ()
+    return f"kind {words[0]} takes " if words else "known: "
 
 
 def _missing(fault: Fault) -> str:
     if fault.key in MISSING:
         return f"missing: {MISSING[fault.key]}"
-    fields = fault.parent.model_fields if is_model(fault.parent) else {}
-    words = fields[fault.key].description if fault.key in fields else None
-    return f"missing: {' '.join(words.split())}" if words else "missing: the key is required"
+    return f"missing: {_words(fault) or 'the key is required'}"
 
 
 def _listed(text: str) -> list[str]:
@@ -174,6 +204,8 @@ def _not_listed(fault: Fault) -> str:
     allowed = _listed(fault.context("expected") or fault.context("expected_tags"))
     if isinstance(fault.value, str) and fault.value in not_modelled.VALUES and fault.key in ("kind", "shape"):
         return f"{not_modelled.VALUES[fault.value]}; known: {', '.join(allowed)}"
+    if not fault.is_key and isinstance(fault.value, str) and fault.context("expected") == fault.value:
+        return f"{shown(fault.value)}: write {fault.value} without quotes"
     subject = "unknown key" if fault.is_key else f"{shown(fault.value)}: not one of the known values"
     close = way_out(fault.value, allowed)
     known = f"known: {', '.join(allowed)}"
@@ -197,7 +229,16 @@ def _no_kind(fault: Fault) -> str:
 
 def _no_mapping(fault: Fault) -> str:
     fields = entry_types(child_type(fault.parent, fault.key)) if fault.path else entry_types(Scenario)
-    return f"{shown(fault.value)}: a mapping is needed" + (f" of {', '.join(fields)}" if fields else "")
+    if fields:
+        return f"{shown(fault.value)}: a mapping is needed of {', '.join(fields)}"
+    words = _words(fault)
+    return f"{shown(fault.value)}: a mapping is needed, {{name: value, …}}" + (f": {words}" if words else "")
+
+
+def _words(fault: Fault) -> str:
+    """What the spec says of the field."""
+    fields = fault.parent.model_fields if is_model(fault.parent) else {}
+    return " ".join((fields[fault.key].description or "").split()) if fault.key in fields else ""
 
 
 def _rule(fault: Fault) -> str:

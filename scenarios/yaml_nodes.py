@@ -76,15 +76,19 @@ def parse_yaml(text: str, file: str, numbered: bool = True) -> tuple[Node, list[
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         last = text.count("\n", 0, len(text) - 1) + 1
-        builder.stop(min(mark.line + 1, last) if mark else 0, _syntax(error))
+        builder.stop(min(mark.line + 1, last) if mark else 0, _syntax(error, text))
     except (yaml.YAMLError, UnicodeError) as error:
         builder.stop(0, f"not YAML: {shortened(str(error), 120)}")
 
 
-def _syntax(error: yaml.MarkedYAMLError) -> str:
+def _syntax(error: yaml.MarkedYAMLError, text: str) -> str:
     problem = shortened(" ".join(part for part in (error.context, error.problem) if part), 160)
-    if "\\t" in problem or "tab" in problem:
-        problem += "; indent with spaces"
+    lines = text.splitlines()
+    line = lines[error.problem_mark.line] if error.problem_mark and error.problem_mark.line < len(lines) else ""
+    if "\t" in line[: len(line) - len(line.lstrip())]:
+        problem += "; indent with spaces, not with tabs"
+    elif "mapping values" in problem:
+        problem += "; indent this line like its neighbours, and put a text that holds a colon in quotes"
     return f"not YAML: {problem}"
 
 

@@ -54,10 +54,25 @@ def catalog(
 def _meant(kind: str, name: str | None) -> tuple[str, str | None]:
     """Folder and entry that the arguments mean: a folder in the singular, or the name of an entry alone."""
     from simulator.catalog.load import NOUNS, names
+    from simulator.errors import CatalogError
 
     if kind not in NOUNS and f"{kind}s" in NOUNS:
         kind = f"{kind}s"
     if kind in NOUNS or name is not None:
         return kind, name
     holding: Any = next((folder for folder in NOUNS if kind in names(folder)), None)
-    return (kind, None) if holding is None else (holding, kind)
+    if holding is None:
+        raise CatalogError(f"neither a kind nor an entry of the catalog is called {kind!r}; {_near(kind)}")
+    return holding, kind
+
+
+def _near(name: str) -> str:
+    """The entries that look most like a name, else the kinds."""
+    from difflib import get_close_matches
+
+    from simulator.catalog.load import NOUNS, names
+
+    entries = {entry: folder for folder in reversed(NOUNS) for entry in names(folder)}
+    close = get_close_matches(name.lower(), [*NOUNS, *entries], n=3, cutoff=0.55)
+    told = ", ".join(f"{entry} ({entries[entry]})" if entry in entries else entry for entry in close)
+    return f"nearest: {told}" if told else f"known: {', '.join(NOUNS)}"

@@ -33,7 +33,7 @@ def init(
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(starter_text(), encoding="utf-8")
     except OSError as error:
-        raise ScenarioError(f"{target}: cannot be written: {error.strerror}") from None
+        raise ScenarioError(f"{target}: cannot be written: {error.strerror}; name another file") from None
     if as_json:
         print_json({"written": str(target)})
     else:

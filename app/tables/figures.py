@@ -98,18 +98,33 @@ def _at_load(limits: Limits) -> Iterator[Figure]:
     yield Figure("SLO held" if limits else "load held", holds)
 
 
-def latency_figure(metric: str, percentile: str, limits: Limits) -> Figure:
-    """A percentile of a latency, marked where it is over its limit."""
+def latency_figure(metric: str, percentile: str, limits: Limits, *, short: bool = False) -> Figure:
+    """A percentile of a latency, marked where it is over its limit, of too few samples, or of a saturated run."""
     limit = limits.get(metric, {}).get(percentile)
     label = f"{LATENCIES[metric]} {percentile}" + ("" if limit is None else f" ≤ {limit_text(limit)}")
 
     def show(row: Row) -> Cell:
         value = (row.get(metric) or {}).get(percentile)
+        text = _trusted(row, f"{metric}.{percentile}", value, short=short)
         if value is not None and limit is not None and value > limit:
-            return Cell(f"{duration(value)} {VIOLATED}", "bad")
-        return Cell(duration(value))
+            return Cell(f"{text} {VIOLATED}", "bad")
+        return Cell(text)
 
     return Figure(label, show)
+
+
+def _trusted(row: Row, name: str, value: float | None, *, short: bool) -> str:
+    """A latency: of a saturated run a value that it passed, of too few samples with a sign for about."""
+    if value is None:
+        return ABSENT
+    if row.get("saturated"):
+        return f"> {duration(value)}" if short else f"> {duration(value)} (grows)"
+    return f"~{duration(value)}" if name in (row.get("too_few_samples") or ()) else duration(value)
+
+
+def shown_percentiles(limits: Limits) -> list[str]:
+    """Latencies that a table shows, as `ttft_s.p95`."""
+    return [f"{m}.{p}" for m in LATENCIES for p in PERCENTILES if p in ALWAYS[m] or p in limits.get(m, {})]
 
 
 def gpus(row: Row) -> Cell:
@@ -232,8 +247,8 @@ def short_figures(limits: Limits) -> tuple[Figure, ...]:
         Figure("GPUs", lambda row: Cell(gpus(row).text.replace(" × ", "×"))),
         Figure("held", _held_shortly),
         Figure("capacity\nreq/s", _of("capacity_req_per_s", significant)),
-        Figure("TTFT\np95", latency_figure("ttft_s", "p95", limits).show),
-        Figure("TPOT\np95", latency_figure("tpot_s", "p95", limits).show),
+        Figure("TTFT\np95", latency_figure("ttft_s", "p95", limits, short=True).show),
+        Figure("TPOT\np95", latency_figure("tpot_s", "p95", limits, short=True).show),
         Figure("tokens/\nstep", _of("tokens_per_step", significant)),
         Figure("GPUs for\nthe load", _of("gpus_for_offered", count)),
         Figure("$/h\nof them", _of("usd_per_hour_for_offered", usd)),

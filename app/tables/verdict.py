@@ -8,6 +8,7 @@ from rich.text import Text
 
 from app.format import cut, low_high, plural, significant, times, usd
 from app.tables.figures import Row
+from app.tables.trust import SHOWN, trust_notes
 
 BASES = {
     "usd_per_hour_for_offered": ("/h for the fewest replicas that hold the offered load", "at the offered load"),
@@ -102,15 +103,21 @@ def _other_basis(comparison: Mapping[str, Any]) -> Iterator[Line]:
         yield where.capitalize(), f"{listed}{what}{close}", ""
 
 
-def notes_block(rows: Sequence[Row]) -> Table | None:
-    """What the searches have to say of single figures; None where they say nothing."""
-    notes: dict[str, list[str]] = {}
+def notes_block(rows: Sequence[Row], shown: Sequence[str] = SHOWN) -> Table | None:
+    """What is to be known of single figures; None where there is nothing."""
+    lines = [("Note", f"{names}: {text}", "dim") for names, text in notes(rows, shown)]
+    return _block(lines) if lines else None
+
+
+def notes(rows: Sequence[Row], shown: Sequence[str] = SHOWN) -> Iterator[tuple[str, str]]:
+    """Deployments, and what the searches and the statistics have to say of them."""
+    found: dict[str, list[str]] = {}
     for row in rows:
         for name in ("capacity_note", "fleet_note"):
             if row.get(name):
-                notes.setdefault(str(row[name]), []).append(str(row["deployment"]))
-    lines = [("Note", f"{', '.join(dict.fromkeys(names))}: {text}", "dim") for text, names in notes.items()]
-    return _block(lines) if lines else None
+                found.setdefault(str(row[name]), []).append(str(row["deployment"]))
+    yield from ((", ".join(dict.fromkeys(names)), text) for text, names in found.items())
+    yield from trust_notes(rows, shown)
 
 
 def provenance_block(provenance: Mapping[str, Any]) -> Table:

@@ -32,7 +32,11 @@ def run(flags: argparse.Namespace) -> None:
     """Measure and report."""
     bench = workbench(flags)
     say = sys.stderr.write if flags.json else sys.stdout.write
-    report: dict[str, Any] = {"model": flags.model, "machine": about_machine(bench.target), "load_s": bench.load_s}
+    report: dict[str, Any] = {
+        "model": flags.model,
+        "machine": about_machine(bench.target, flags.clock),
+        "load_s": bench.load_s,
+    }
     say(f"{flags.model} on {report['machine']}\n")
     report["plain"] = plain_speed(bench, flags)
     say(plain_lines(report["plain"]))
@@ -41,7 +45,7 @@ def run(flags: argparse.Namespace) -> None:
             by_domain(bench, flags), domain_line, f"draft {flags.draft}, K = {flags.draft_tokens}", say
         )
     report["shapes"] = _with_lines(by_shape(bench, flags), shape_line, "steps, milliseconds at the median", say)
-    report["machine_after"] = about_machine(bench.target)
+    report["machine_after"] = about_machine(bench.target, flags.clock)
     sys.stdout.write(json.dumps(report) + "\n")
 
 

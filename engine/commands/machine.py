@@ -10,13 +10,14 @@ import torch
 from engine.model import Model
 
 
-def about_machine(model: Model) -> dict[str, Any]:
+def about_machine(model: Model, clock: str = "wall") -> dict[str, Any]:
     """Device, threads, backend, versions, and the load of the machine right now."""
     cuda = model.device.type == "cuda"
     return {
         "device": torch.cuda.get_device_name(model.device) if cuda else _cpu_name(),
         "cpus": os.cpu_count(),
         "threads": torch.get_num_threads(),
+        "clock": clock,
         "backend": model.backend,
         "dtype": str(model.dtype).removeprefix("torch."),
         "torch": torch.__version__,

@@ -26,7 +26,7 @@ def plain_speed(bench: Workbench, flags: argparse.Namespace) -> dict[str, Any]:
     """Plain decoding of one sequence, in turns with `generate` of transformers on the same weights, if it is there."""
     prompt = _a_prompt(bench)
     _plain_run(bench, prompt, 4)
-    other = _transformers(flags) if find_spec("transformers") is not None and bench.codec is not None else None
+    other = _transformers(bench, flags) if find_spec("transformers") is not None and bench.codec is not None else None
     if other is not None:
         other(prompt, 4)
     steps: list[StepRow] = []
@@ -70,11 +70,11 @@ def _version() -> str:
     return str(transformers.__version__)
 
 
-def _transformers(flags: argparse.Namespace) -> Any:
+def _transformers(bench: Workbench, flags: argparse.Namespace) -> Any:
     """A function (prompt, tokens) -> seconds of transformers' greedy generate on the same weights."""
     from engine.commands.peer import peer_generate
 
-    return peer_generate(load(flags.model).weights)
+    return peer_generate(load(flags.model).weights, bench.clock)
 
 
 def by_domain(bench: Workbench, flags: argparse.Namespace) -> list[dict[str, Any]]:

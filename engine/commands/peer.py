@@ -1,7 +1,6 @@
 """transformers' own `generate` on the same weights: what plain decoding is measured against. Not a dependency."""
 
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any
 
 import torch
@@ -37,13 +36,13 @@ def peer_model(weights: Weights) -> Any:
     return model
 
 
-def peer_generate(weights: Weights) -> Callable[[tuple[int, ...], int], float]:
+def peer_generate(weights: Weights, clock: Callable[[], float]) -> Callable[[tuple[int, ...], int], float]:
     """(prompt, output tokens) -> seconds of greedy decoding, the prompt included."""
     model = peer_model(weights)
 
     def generate(prompt: tuple[int, ...], tokens: int) -> float:
         ids = torch.tensor([prompt])
-        start = perf_counter()
+        start = clock()
         with torch.inference_mode():
             model.generate(
                 ids,
@@ -53,6 +52,6 @@ def peer_generate(weights: Weights) -> Callable[[tuple[int, ...], int], float]:
                 do_sample=False,
                 pad_token_id=0,
             )
-        return perf_counter() - start
+        return clock() - start
 
     return generate

@@ -130,7 +130,7 @@ def about(bench: Workbench, flags: argparse.Namespace) -> dict[str, Any]:
     shown = {
         key: str(value) if isinstance(value, Path) else value for key, value in vars(flags).items() if key != "run"
     }
-    return {"flags": shown, "machine": about_machine(bench.target), "kv_blocks": bench.options.kv_blocks}
+    return {"flags": shown, "machine": about_machine(bench.target, flags.clock), "kv_blocks": bench.options.kv_blocks}
 
 
 def card(report: dict[str, Any]) -> str:

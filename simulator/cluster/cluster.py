@@ -17,7 +17,7 @@ from simpy.events import URGENT
 
 from simulator.cluster.limits import Limits, StepTimes
 from simulator.cluster.paths import PathPlanner
-from simulator.cluster.records import ClusterRecords, StepColumns
+from simulator.cluster.records import ClusterRecords, Floats, Ints, StepColumns
 from simulator.cluster.replica import LOG_COLUMNS, Replica
 from simulator.cluster.requests import RequestBook
 from simulator.cluster.routing import ROUTERS, Ask
@@ -199,11 +199,12 @@ def simulate_cluster(plan: ClusterPlan, load: Load, check: Callable[[Cluster], N
     cluster.run()
     if check is not None:
         check(cluster)
+    steps = _step_columns(cluster.replicas)
     came = np.asarray(cluster.came, np.int64)
     requests = min(load.requests, came.size)
     return ClusterRecords(
         requests=cluster.book.columns(came, plan.limits.draft_tokens),
-        steps=_step_columns([replica.log for replica in cluster.replicas]),
+        steps=steps,
         kv_blocks_total=plan.limits.kv_blocks,
         num_replicas=plan.num_replicas,
         draft_tokens=plan.limits.draft_tokens,
@@ -211,29 +212,33 @@ def simulate_cluster(plan: ClusterPlan, load: Load, check: Callable[[Cluster], N
     )
 
 
-def _step_columns(logs: list["array[float]"]) -> StepColumns:
-    tables = [
-        np.frombuffer(log, np.float64).reshape(-1, LOG_COLUMNS) if log else np.empty((0, LOG_COLUMNS)) for log in logs
-    ]
-    replica = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
-    rows = np.concatenate(tables)
+def _step_columns(replicas: list[Replica]) -> StepColumns:
+    """The logs of all replicas as columns; the logs are emptied."""
+    sizes = [len(replica.log_times) // 2 for replica in replicas]
+    times = np.concatenate([np.asarray(replica.log_times).reshape(-1, 2) for replica in replicas])
+    rest = np.concatenate([np.asarray(replica.log).reshape(-1, LOG_COLUMNS) for replica in replicas])
+    for replica in replicas:
+        replica.log_times, replica.log = array("d"), array("f")
 
-    def whole(column: int) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-        return rows[:, column].astype(np.int64)
+    def number(index: int) -> Floats:
+        return rest[:, index].astype(np.float64)
+
+    def whole(index: int) -> Ints:
+        return rest[:, index].astype(np.int32)
 
     return StepColumns(
-        replica=replica,
-        start_s=rows[:, 0],
-        duration_s=rows[:, 1],
-        num_steps=whole(2),
-        sequences=whole(3),
-        context_tokens=rows[:, 4],
-        prefill_sequences=whole(5),
-        prefill_tokens=whole(6),
-        prefill_context_tokens=rows[:, 7],
-        emitted_tokens=whole(8),
-        kv_blocks=rows[:, 9],
-        waiting=whole(10),
-        blocked_by=whole(11),
-        stalled_s=rows[:, 12],
+        replica=np.repeat(np.arange(len(replicas), dtype=np.int32), sizes),
+        start_s=times[:, 0].copy(),
+        duration_s=times[:, 1].copy(),
+        num_steps=whole(0),
+        sequences=whole(1),
+        context_tokens=number(2),
+        prefill_sequences=whole(3),
+        prefill_tokens=whole(4),
+        prefill_context_tokens=number(5),
+        emitted_tokens=whole(6),
+        kv_blocks=number(7),
+        waiting=whole(8),
+        blocked_by=whole(9),
+        stalled_s=number(10),
     )

@@ -20,8 +20,8 @@ from simulator.cluster.timeline import Timeline
 from simulator.cluster.waiting import PromptView
 from simulator.physics.step import StepShape
 
-LOG_COLUMNS = 13
-"""Columns of the step log, in the order of records.StepColumns after the replica."""
+LOG_COLUMNS = 11
+"""Columns of the step log, in the order of records.StepColumns after the duration."""
 
 
 _NO_CHUNKS: list[Chunk] = []
@@ -55,7 +55,8 @@ class Replica:
         """Seconds that the running sequences have waited for steps with prompts only."""
         self.late: list[tuple[int, bool]] = []
         """Computed but not yet with the client: request, and whether it is its last token (else its first)."""
-        self.log = array("d")
+        self.log_times, self.log = array("d"), array("f")
+        """Of each run of steps: start and duration [s]; and LOG_COLUMNS more, to seven digits."""
         self.process: simpy.Process | None = None
         self._wake: simpy.Event | None = None
         self._run_ends: Sequence[float] | None = None
@@ -179,7 +180,8 @@ class Replica:
             if done + now == prompt:
                 emitted += now > 0
                 self._join(request, prompt)
-        self.log.extend((start, seconds, 1, sequences, context, prompts, tokens, attended, emitted,
+        self.log_times.extend((start, seconds))
+        self.log.extend((1, sequences, context, prompts, tokens, attended, emitted,
                          self.residents.pool.used, waiting, blocked_by, 0.0))  # fmt: skip
         self._finish(computed)
 
@@ -209,7 +211,8 @@ class Replica:
         if blocked_by == BATCH_WAIT:
             self.admission.waited_steps += steps
         emitted = self._commit(steps)
-        self.log.extend((start, self.time_s - start, steps, sequences, context_sum / steps, 0, 0, 0.0, emitted,
+        self.log_times.extend((start, self.time_s - start))
+        self.log.extend((steps, sequences, context_sum / steps, 0, 0, 0.0, emitted,
                          block_sum / steps, waiting, blocked_by, self.stalled_s))  # fmt: skip
         self.stalled_s = 0.0
         self._finish(len(self.late))

@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,22 +42,22 @@ class RequestBook:
         self.replica = array("i")
         self.preemptions = array("i")
         self.cached_tokens = array("q")
-        self.prompt_tokens: list[int] = []
-        self.output_tokens: list[int] = []
-        self.num_steps: list[int] = []
-        self.class_index: list[int] = []
-        self.emitted: list[NDArray[np.int32]] = []
-        self.new_blocks: list[NDArray[np.int32]] = []
-        self.path_tokens: list[int] = []
+        self.prompt_tokens = array("i")
+        self.output_tokens = array("i")
+        self.num_steps = array("i")
+        self.class_index = array("i")
+        self.emitted: dict[int, NDArray[np.int32]] = {}
+        self.new_blocks: dict[int, NDArray[np.int32]] = {}
+        self.path_tokens = array("i")
         """Tokens that the path of each request puts out."""
-        self.path_blocks: list[int] = []
+        self.path_blocks = array("i")
         """KV blocks that it needs beyond its prompt's."""
         self.committed_tokens = array("q")
         self.rejected: set[int] = set()
         self.truncated: set[int] = set()
         self._past_steps: dict[int, int] = {}
         self._past_committed: dict[int, int] = {}
-        self.priority: list[int] = []
+        self.priority = array("i")
         self._think_s = array("d")
         self._segments: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
 
@@ -77,10 +78,10 @@ class RequestBook:
         self.truncated.update((first + np.flatnonzero(~rejected & (outputs < wanted))).tolist())
         self._plan(prompts, outputs, classes)
         self.arrival_s.extend(chunk.arrival_s[keep].tolist())
-        self.prompt_tokens += prompts.tolist()
-        self.output_tokens += outputs.tolist()
-        self.class_index += classes.tolist()
-        self.priority += [0] * count if chunk.priority is None else chunk.priority[keep].tolist()
+        self.prompt_tokens.extend(prompts.tolist())
+        self.output_tokens.extend(outputs.tolist())
+        self.class_index.extend(classes.tolist())
+        self.priority.extend([0] * count if chunk.priority is None else chunk.priority[keep].tolist())
         self._think_s.extend([NAN] * count if chunk.think_s is None else chunk.think_s[keep].tolist())
         if chunk.block_ids is not None:
             self._segments += _segments(chunk, count)
@@ -93,11 +94,12 @@ class RequestBook:
         first, count = self.size, prompts.size
         paths = self._planner.plan(np.arange(first, first + count), prompts, outputs, classes)
         ends = [start + steps for start, steps in zip(paths.first, paths.num_steps, strict=True)]
-        self.emitted += [paths.emitted[a:b] for a, b in zip(paths.first, ends, strict=True)]
-        self.new_blocks += [paths.new_blocks[a:b] for a, b in zip(paths.first, ends, strict=True)]
-        self.num_steps += paths.num_steps
-        self.path_tokens += paths.put_out
-        self.path_blocks += paths.blocks
+        for request, start, end in zip(range(first, first + count), paths.first, ends, strict=True):
+            self.emitted[request] = paths.emitted[start:end]
+            self.new_blocks[request] = paths.new_blocks[start:end]
+        self.num_steps.extend(paths.num_steps)
+        self.path_tokens.extend(paths.put_out)
+        self.path_blocks.extend(paths.blocks)
         self.committed_tokens.extend(paths.committed_tokens.tolist())
 
     def _leave_blank(self, count: int) -> None:
@@ -144,7 +146,7 @@ class RequestBook:
 
     def forget_path(self, request: int) -> None:
         """Drop the path of a finished request, so that memory does not grow with the run."""
-        self.emitted[request] = self.new_blocks[request] = _NO_STEPS
+        del self.emitted[request], self.new_blocks[request]
 
     def restart_path(self, request: int, prompt: int, done_steps: int) -> int:
         """Plan the rest of a request whose KV is given up after some steps; returns the prompt to compute again.
@@ -179,30 +181,36 @@ class RequestBook:
 
     def columns(self, came: NDArray[np.int64], draft_tokens: int) -> RequestColumns:
         """The requests that have come, in the order of their arrival, as columns."""
-        steps = np.asarray(self.num_steps, np.int64)
+        steps = np.array(self.num_steps)
         for request, past in self._past_steps.items():
             steps[request] += past
-        committed = np.asarray(self.committed_tokens, np.int64)
         flags = np.zeros((2, self.size), np.bool_)
         flags[0, list(self.rejected)] = True
         flags[1, list(self.truncated)] = True
+        in_order = came.size == 0 or bool((came == np.arange(came.size)).all())
+        index: Any = slice(0, came.size) if in_order else came
+
+        def column(values: Any) -> Any:
+            return np.asarray(values)[index]
+
+        steps, committed = column(steps), column(self.committed_tokens)
         return RequestColumns(
-            arrival_s=np.asarray(self.arrival_s)[came],
-            scheduled_s=np.asarray(self.scheduled_s)[came],
-            first_token_s=np.asarray(self.first_token_s)[came],
-            finish_s=np.asarray(self.finish_s)[came],
-            prompt_tokens=np.asarray(self.prompt_tokens, np.int64)[came],
-            output_tokens=np.asarray(self.output_tokens, np.int64)[came],
-            class_index=np.asarray(self.class_index, np.int64)[came],
-            replica=np.asarray(self.replica, np.int64)[came],
-            steps=steps[came],
-            drafted_tokens=steps[came] * draft_tokens,
-            committed_tokens=committed[came],
-            accepted_tokens=(committed - steps)[came],
-            preemptions=np.asarray(self.preemptions, np.int64)[came],
-            cached_tokens=np.asarray(self.cached_tokens, np.int64)[came],
-            rejected=flags[0][came],
-            truncated=flags[1][came],
+            arrival_s=column(self.arrival_s),
+            scheduled_s=column(self.scheduled_s),
+            first_token_s=column(self.first_token_s),
+            finish_s=column(self.finish_s),
+            prompt_tokens=column(self.prompt_tokens),
+            output_tokens=column(self.output_tokens),
+            class_index=column(self.class_index),
+            replica=column(self.replica),
+            steps=steps,
+            drafted_tokens=steps * draft_tokens,
+            committed_tokens=committed,
+            accepted_tokens=committed - steps,
+            preemptions=column(self.preemptions),
+            cached_tokens=column(self.cached_tokens),
+            rejected=column(flags[0]),
+            truncated=column(flags[1]),
         )
 
 
@@ -220,5 +228,3 @@ def _segments(chunk: RequestChunk, count: int) -> list[tuple[NDArray[np.int64], 
 
 _BLOCKS_OF_TRACE = 2**41
 """Added to the block ids of a trace, so that they are not taken for the numbers of requests."""
-
-_NO_STEPS = np.empty(0, np.int32)

@@ -6,7 +6,7 @@ It does not know the clock, the queue or which tokens are accepted.
 from collections.abc import Callable
 from typing import Generic, Literal, TypeVar
 
-from simulator.catalog.load import load_engine, load_gpu, load_links, load_model, load_quantisation
+from simulator.catalog.load import load_engine, load_gpu, load_links, load_model, load_profile, load_quantisation
 from simulator.physics.build import build_forward
 from simulator.physics.draft import NO_DRAFT, Affine, DraftCost, abstract_draft, modelled_draft
 from simulator.physics.forward import Checkpoint, Forward, HeadCost, LayersCost, Machine, Split, per_rank
@@ -159,8 +159,13 @@ class CatalogStepModel:
         return attention_s + draft_s, context_s + draft_context_s
 
 
-def build_step_model(deployment: Deployment, profile: Profile | None = None) -> CatalogStepModel:
-    """The step model of one replica of a deployment, from these measured curves, or else from the catalog."""
+def build_step_model(deployment: Deployment) -> CatalogStepModel:
+    """The step model of one replica of a deployment, from the profile of its GPU and engine where there is one."""
+    return step_model_with(load_profile(deployment.gpu, deployment.engine.policy), deployment)
+
+
+def step_model_with(profile: Profile | None, deployment: Deployment) -> CatalogStepModel:
+    """The step model from these measured curves; each part that they lack, or all without any, from the catalog."""
     gpu = load_gpu(deployment.gpu)
     policy = load_engine(deployment.engine.policy)
     graphs = deployment.engine.cuda_graph_max_tokens

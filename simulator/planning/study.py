@@ -28,6 +28,9 @@ from simulator.planning.provenance import provenance
 from simulator.run import simulate_once, step_model_of
 from simulator.spec.scenario import Scenario
 
+MOST_DRAWN = 10
+"""Replications whose loads are kept for the report."""
+
 Simulate = Callable[..., ClusterRecords]
 """simulate_once, or what stands in for it in tests."""
 
@@ -104,7 +107,8 @@ def _evidence(done: Sequence[Replicated]) -> dict[str, Evidence]:
     for row, run, trials in done:
         own = found.setdefault(row["deployment"], {"run": None, "trials": []})
         own["run"] = run or own["run"]
-        own["trials"] += [{"replication": row["replication"], **trial} for trial in trials]
+        if row["replication"] < MOST_DRAWN:
+            own["trials"] += [{"replication": row["replication"], **trial} for trial in trials]
     return found
 
 

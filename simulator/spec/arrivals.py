@@ -9,6 +9,9 @@ from simulator.spec.base import Count, NotNegative, Positive, Spec, Text
 GapCv = Annotated[float, Field(strict=True, gt=0, le=50, allow_inf_nan=False)]
 """A coefficient of variation of gaps."""
 
+Rate = Annotated[float, Field(strict=True, gt=0, le=1e6, allow_inf_nan=False)]
+"""Requests per second, at most a million."""
+
 Step = Annotated[tuple[Positive, NotNegative], Field(strict=False)]
 """Length and weight of a part of a pattern."""
 
@@ -17,7 +20,7 @@ class PoissonArrivals(Spec):
     """Independent arrivals at a constant mean rate."""
 
     kind: Literal["poisson"]
-    rate_per_s: Positive
+    rate_per_s: Rate
     """Mean requests per second over the whole cluster."""
 
 
@@ -25,7 +28,7 @@ class ConstantArrivals(Spec):
     """One request every 1 / rate seconds."""
 
     kind: Literal["constant"]
-    rate_per_s: Positive
+    rate_per_s: Rate
     """Requests per second over the whole cluster."""
 
 
@@ -33,7 +36,7 @@ class GammaArrivals(Spec):
     """Independent gaps between arrivals that follow a gamma law: more, or less, even than Poisson."""
 
     kind: Literal["gamma"]
-    rate_per_s: Positive
+    rate_per_s: Rate
     """Mean requests per second over the whole cluster."""
     cv: GapCv
     """Standard deviation of the gaps ÷ their mean: 1 is Poisson, above it requests come in clumps. At most 50."""
@@ -43,7 +46,7 @@ class BurstyArrivals(Spec):
     """Bursts of random length, and lulls between them; within each, arrivals are Poisson."""
 
     kind: Literal["bursty"]
-    rate_per_s: Positive
+    rate_per_s: Rate
     """Mean requests per second over the whole cluster, bursts and lulls together."""
     burst_factor: Annotated[float, Field(strict=True, gt=1, le=1e4, allow_inf_nan=False)]
     """Rate during a burst ÷ mean rate; at its highest, (on_s + off_s) / on_s, nothing comes between the bursts."""
@@ -72,7 +75,7 @@ class DiurnalArrivals(Spec):
     """Arrivals whose rate follows the hours of a day, or any other pattern that repeats."""
 
     kind: Literal["diurnal"]
-    rate_per_s: Positive
+    rate_per_s: Rate
     """Mean requests per second over a whole period."""
     period_s: Positive
     """Length of the pattern [s]: 86400 for a day; a shorter one squeezes the day."""
@@ -103,7 +106,7 @@ class ClosedLoopArrivals(Spec):
     """A fixed number of clients; each sends its next request when its last one ends."""
 
     kind: Literal["closed_loop"]
-    concurrency: Count
+    concurrency: Annotated[Count, Field(le=1_000_000)]
     """Requests in flight over the whole cluster."""
 
 
@@ -137,7 +140,7 @@ class TraceArrivals(Spec):
     are told apart by their content (docs/workloads.md)."""
     time_scale: Positive = 1.0
     """All times are multiplied by this: 2 stretches the trace to twice its duration."""
-    rate_scale: Positive = 1.0
+    rate_scale: Annotated[float, Field(strict=True, gt=0, le=1000, allow_inf_nan=False)] = 1.0
     """Below 1 each request is kept with this chance; above 1 requests are repeated, spread up to the next arrival."""
     window: TraceWindow | None = None
     """Replay a part of the trace only."""

@@ -115,7 +115,7 @@ class Deployment(Spec):
 
     gpu: Name
     """A GPU of the catalog."""
-    replicas: Count
+    replicas: Annotated[Count, Field(le=10_000)]
     """Instances of the target."""
     router: Router = Router()
     price: Positive | Price | CatalogPrice

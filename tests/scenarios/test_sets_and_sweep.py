@@ -20,7 +20,7 @@ from tests.scenarios.examples import CHAT, edited, load_text
         ("deployments.plain.router.kind", "round_robin"),
         ("deployments.spec.engine.max_model_len", 4096),
         ("deployments.spec.speculation.propose.draft_tokens", 1),
-        ("deployments.spec.speculation.drafts.small.acceptance.code.survival", [0.5]),
+        ("deployments.spec.speculation.drafts.small.acceptance.code.survival", [0.9, 0.5]),
         ("deployments.spec.speculation.drafts.small.acceptance.code.survival.1", 0.25),
         ("deployments.spec.speculation.drafts.small.acceptance.prose.histogram.2", 8),
         ("deployments.spec.speculation.drafts.small.acceptance.code.spread", 0.5),

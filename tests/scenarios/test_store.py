@@ -124,20 +124,20 @@ def test_a_run_is_whole_once_manifest_and_points_are_there(folder):
     folder.save_point("abc", {}, 0.0)
     assert not is_whole(folder, ["abc"])
 
-    write_run(folder, loaded, SUMMARY, {"complete": True})
+    write_run(folder, loaded, SUMMARY, {"complete": True}, "<!doctype html>")
 
     assert is_whole(folder, ["abc"])
     assert not is_whole(folder, ["abc", "def"])
 
 
 def test_an_interrupted_run_is_not_whole(folder):
-    write_run(folder, load_text(CHAT), SUMMARY, {"complete": False})
+    write_run(folder, load_text(CHAT), SUMMARY, {"complete": False}, "<!doctype html>")
 
     assert not is_whole(folder, [])
 
 
 def test_a_summary_holds_neither_times_nor_hosts_nor_replications(folder):
-    write_run(folder, load_text(CHAT), SUMMARY, {"complete": True, "host": "here"})
+    write_run(folder, load_text(CHAT), SUMMARY, {"complete": True, "host": "here"}, "<!doctype html>")
 
     text = (folder.path / "summary.json").read_text()
     assert list(json.loads(text)) == ["scenario", "rows", "comparison"]
@@ -145,7 +145,7 @@ def test_a_summary_holds_neither_times_nor_hosts_nor_replications(folder):
 
 
 def test_the_table_has_a_row_for_all_and_for_each_replication(folder):
-    write_run(folder, load_text(CHAT), SUMMARY, {"complete": True})
+    write_run(folder, load_text(CHAT), SUMMARY, {"complete": True}, "<!doctype html>")
 
     table = pyarrow.parquet.read_table(folder.path / "summary.parquet").to_pydict()
     assert table["replication"] == ["all", "0"]
@@ -165,7 +165,7 @@ def test_the_table_has_a_row_for_all_and_for_each_replication(folder):
 def test_the_written_scenario_loads_to_the_same_points(folder, sets):
     loaded = load_text(CHAT, *sets)
 
-    write_run(folder, loaded, SUMMARY, {})
+    write_run(folder, loaded, SUMMARY, {}, "<!doctype html>")
     again = load_scenario(folder.path / "scenario.yaml")
 
     assert run_hash(again) == run_hash(loaded)

@@ -241,7 +241,7 @@ def test_real_traces_load_fast(name, requests, seconds, tmp_path):
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the real traces are not on this machine")
-def test_an_unbounded_cache_finds_the_published_share_of_mooncakes_blocks():
+def test_an_unbounded_cache_finds_the_known_share_of_mooncakes_blocks():
     reuse = reuse_of(read_trace(REAL / "mooncake_conversation_trace.jsonl"))
 
     assert reuse is not None

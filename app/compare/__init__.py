@@ -1,0 +1,1 @@
+"""Two run folders against each other: what changed, by how much, and why."""

@@ -1,0 +1,95 @@
+"""The report as one HTML file: no script, nothing fetched, every user's text escaped."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from app.format import limit as limit_text
+from app.report import sections, tables
+from app.report.markup import Child, Markup, tag
+from app.results import PointResult
+from app.tables.figures import LATENCIES, Limits, limits_of
+
+if TYPE_CHECKING:
+    from scenarios.load import LoadedScenario
+
+MOST_POINTS = 12
+"""Points of a sweep that are drawn; the others stand in the table."""
+
+NOTHING_FETCHED = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def report_html(
+    loaded: "LoadedScenario", summary: Mapping[str, Any], points: Sequence[PointResult], digest: str
+) -> str:
+    """The report of a scenario file's finished points."""
+    style = resources.files("app.report").joinpath("style.css").read_text(encoding="utf-8")
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", http_equiv="Content-Security-Policy", content=NOTHING_FETCHED),
+        tag("title", f"{summary['scenario']} · specfleet"),
+        tag("style", Markup(style)),
+    )
+    body = tag("body", tag("main", *_sections(loaded, summary, points, digest)))
+    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def _sections(
+    loaded: "LoadedScenario", summary: Mapping[str, Any], points: Sequence[PointResult], digest: str
+) -> Iterator[Child]:
+    scenario = loaded.points[0].scenario
+    yield tag("h1", summary["scenario"])
+    yield tag("p", scenario.description) if scenario.description else None
+    yield tag("p", _question(scenario, summary), class_="dim")
+    specs = {point.label: spec.scenario for point, spec in zip(points, loaded.points, strict=False)}
+    if len(points) > 1:
+        yield sections.verdict(summary["comparison"])
+        yield tag("h2", "The sweep")
+        yield tables.sweep(summary["points"])
+        yield _left_out(len(points))
+    for point in points[:MOST_POINTS]:
+        yield _point(point, summary, specs[point.label], alone=len(points) == 1)
+    yield sections.origin(summary["provenance"], digest)
+
+
+def _left_out(number: int) -> Markup | None:
+    if number <= MOST_POINTS:
+        return None
+    return tag(
+        "p", f"The first {MOST_POINTS} of {number} points are drawn below; summary.parquet has all.", class_="hint"
+    )
+
+
+def _question(scenario: Any, summary: Mapping[str, Any]) -> str:
+    """Load and target in one line."""
+    offered = next((row["offered_req_per_s"] for row in summary["rows"] if row.get("offered_req_per_s")), None)
+    load = f"{offered:.4g} requests/s" if offered else scenario.workload.arrivals.kind.replace("_", " ")
+    limits = limits_of(scenario.slo)
+    target = ", ".join(f"{LATENCIES[m]} {p} ≤ {limit_text(v)}" for m, of in limits.items() for p, v in of.items())
+    horizon = scenario.workload.horizon
+    requests = f"{horizon.requests:,} requests, {horizon.warmup_requests:,} of them warm-up"
+    return f"{load} · {target or 'no latency target'} · {requests} · {scenario.replications} replications"
+
+
+def _point(point: PointResult, summary: Mapping[str, Any], scenario: Any, *, alone: bool) -> Markup:
+    """A point of the sweep, or the whole of a scenario without one."""
+    from simulator.physics.ledger import memory_ledger
+
+    ledger = [asdict(row) for name, of in scenario.deployments.items() for row in memory_ledger(name, of)]
+    rows = [row for row in summary["rows"] if row["point"] == point.label]
+    limits: Limits = limits_of(scenario.slo)
+    drawn = {"rows": rows, "comparison": point.result["comparison"], "evidence": point.result.get("evidence") or {}}
+    provenance = point.result.get("provenance") or {}
+    return tag(
+        "section",
+        None if alone else tag("h2", point.label),
+        sections.verdict(point.result["comparison"]),
+        sections.warnings(rows, limits),
+        sections.section("Comparison", tables.comparison(rows, limits, point.result["comparison"])),
+        *sections.figures(drawn, limits, scenario.workload.arrivals.kind),
+        sections.memory(ledger),
+        sections.section("Cost", tables.costs(rows, provenance.get("prices") or {})),
+    )

@@ -1,0 +1,128 @@
+"""What a well-formed scenario still cannot do: on its hardware, with its acceptance, within its engine's limits.
+
+Each problem stands where the scenario says what is impossible; what is inherited is told once.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+
+from scenarios.problems import Path, Problem, dotted
+from scenarios.sets import find_place
+from scenarios.yaml_nodes import Node, place_of
+from simulator.catalog.load import load_acceptance, load_engine, load_lengths, load_model
+from simulator.physics.checks import check_deployment
+from simulator.spec.deployment import Deployment
+from simulator.spec.scenario import Scenario
+from simulator.spec.speculation import Acceptance
+from simulator.spec.workload import Lengths, LogNormal, Workload
+
+_ONE_IN_THOUSAND, _P95 = 3.0902, 1.6449
+"""Standard deviations of a normal law beyond which 1 in 1,000 and 5 % lie."""
+
+
+def impossible(scenario: Scenario, seen: Node) -> Iterator[Problem]:
+    """What is wrong with a scenario whose every value is valid on its own; seen: its file, resolved."""
+    for name, deployment in scenario.deployments.items():
+        for told in check_deployment(name, deployment):
+            place, _, message = told.partition(": ")
+            path = find_place(seen, f"deployments.{place}") or ("deployments", name)
+            yield _problem(seen, path, message)
+        for path, message in _own(deployment, scenario.workload):
+            yield _problem(seen, ("deployments", name, *path), message)
+
+
+def _problem(seen: Node, path: Path, message: str) -> Problem:
+    node = place_of(seen, path)
+    return Problem(node.file, node.line, dotted(path), message)
+
+
+def _own(deployment: Deployment, workload: Workload) -> Iterator[tuple[Path, str]]:
+    yield from _positions(deployment, workload.classes)
+    yield from _token_budget(deployment)
+    yield from _too_long(deployment, workload)
+
+
+def _positions(deployment: Deployment, classes: Mapping[str, float]) -> Iterator[tuple[Path, str]]:
+    """Draft tokens beyond the positions whose acceptance is known."""
+    if deployment.speculation.kind != "drafts":
+        return
+    known = deployment.speculation.draft.acceptance
+    proposed = deployment.speculation.propose.draft_tokens
+    for name in dict.fromkeys(name if name in known else "all" for name in classes):
+        most, what = _measured(known[name])
+        if proposed > most:
+            message = f"{proposed}, but {what} of class {name}: propose at most {most}, or measure more positions"
+            yield ("speculation", "propose", "draft_tokens"), message
+
+
+def _measured(acceptance: Acceptance) -> tuple[int, str]:
+    """Draft tokens up to which acceptance is known, and what says so."""
+    if acceptance.preset is not None:
+        most = max(load_acceptance(acceptance.preset).tokens_per_step)
+        return most, f"preset {acceptance.preset} goes up to K = {most}, the acceptance"
+    if acceptance.survival is not None:
+        return len(acceptance.survival), f"survival has {len(acceptance.survival)} positions, that"
+    if acceptance.histogram is not None:
+        most = max(acceptance.histogram)
+        return most, f"the histogram goes up to {most} accepted tokens, that"
+    assert acceptance.at is not None
+    return acceptance.at, f"tokens_per_step was measured at {acceptance.at} draft tokens, that"
+
+
+def _token_budget(deployment: Deployment) -> Iterator[tuple[Path, str]]:
+    """A step that cannot hold the draft tokens of a single sequence."""
+    stated = deployment.engine.max_num_batched_tokens
+    budget = stated or load_engine(deployment.engine.policy).scheduler.max_num_batched_tokens
+    drafts = deployment.speculation.propose.draft_tokens if deployment.speculation.kind == "drafts" else 0
+    if budget < drafts + 1:
+        yield (
+            ("engine", "max_num_batched_tokens"),
+            f"{budget}: a step verifies {drafts + 1} tokens of each sequence ({drafts} draft tokens and one more): "
+            f"raise it to at least {drafts + 1}, or propose fewer draft tokens",
+        )
+
+
+def _too_long(deployment: Deployment, workload: Workload) -> Iterator[tuple[Path, str]]:
+    """A longest sequence that all prompts exceed, so that every request would be rejected."""
+    model = load_model(deployment.target.model)
+    longest = min(deployment.engine.max_model_len or model.max_position, model.max_position)
+    shortest = _shortest_prompt(workload)
+    if shortest >= longest:
+        raise_it = f"raise max_model_len above {shortest:,}, or " if shortest < model.max_position else ""
+        yield (
+            ("engine", "max_model_len"),
+            f"{longest:,}: prompt and output of a request must fit, but the shortest prompts have {shortest:,} tokens: "
+            f"all would be rejected; {raise_it}shorten the prompts",
+        )
+
+
+def _shortest_prompt(workload: Workload) -> int:
+    """Prompt tokens that all but rare prompts reach."""
+    own = _trace_prompt(workload) if workload.lengths.kind == "trace" else _shortest_length(workload.lengths)
+    return int(own) + workload.prefix.shared_tokens
+
+
+def _trace_prompt(workload: Workload) -> int:
+    from simulator.cluster.traffic import trace_of
+
+    assert workload.arrivals.kind == "trace"
+    return int(trace_of(workload, workload.arrivals).prompt_tokens.min())
+
+
+def _shortest_length(lengths: Lengths) -> float:
+    if lengths.kind == "fixed":
+        return lengths.prompt_tokens
+    if lengths.kind == "uniform":
+        return lengths.prompt_tokens[0]
+    if lengths.kind == "quantiles":
+        return lengths.prompt_tokens[0]
+    if lengths.kind == "lognormal":
+        return _rarely_below(lengths.prompt_tokens)
+    assert lengths.kind == "empirical"
+    return load_lengths(lengths.table).prompt_quantiles[0]
+
+
+def _rarely_below(law: LogNormal) -> float:
+    """Value that 1 in 1,000 of a log-normal law lies below."""
+    sigma = _P95 - math.sqrt(max(_P95**2 - 2.0 * math.log(law.p95 / law.mean), 0.0))
+    return law.mean * math.exp(-sigma * sigma / 2.0 - _ONE_IN_THOUSAND * sigma)
