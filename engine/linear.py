@@ -15,8 +15,8 @@ Linear = Callable[[Tensor], Tensor]
 """[rows, input] -> [rows, output]."""
 
 PACKED_ROWS = 4
-"""Rows that the packed layout is chosen for, and that fewer are filled up to: the product of one, two or three rows takes
-another path, which is slower than that of four. So a verify step's cost is flat to begin with, and plain decoding gains."""
+"""Rows that the packed layout is chosen for, and that fewer are filled up to: the product of one, two or three rows
+takes another path, slower than that of four. So a verify step's cost begins flat, and plain decoding gains."""
 
 
 def plain(weight: Tensor, bias: Tensor | None = None) -> Linear:

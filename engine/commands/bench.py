@@ -13,13 +13,14 @@ from engine.commands.machine import about_machine
 from engine.commands.measurements import by_domain, by_shape, plain_speed
 from engine.commands.setup import add_batch_flags, add_draft_flags, add_model_flags, workbench
 
-EXAMPLE = "example: python -m engine bench --threads 2 --prompts 4 --tokens 48"
+EXAMPLE = "example: python -m engine bench --threads 2 --prompts 2 --tokens 64"
 
 
 def add_flags(command: argparse.ArgumentParser) -> None:
     """Flags of this command."""
     command.add_argument("--prompts", type=int, default=4, help="prompts of each domain (default 4)")
-    command.add_argument("--tokens", type=int, default=64, help="output tokens of each prompt (default 64)")
+    command.add_argument("--prompt-tokens", type=int, default=256, help="longest prompt of a domain (default 256)")
+    command.add_argument("--tokens", type=int, default=128, help="output tokens of each prompt (default 128)")
     command.add_argument("--batches", default="1,4,8", help="sequences in a step (default 1,4,8)")
     command.add_argument("--rows", default="1,2,4,6,8", help="tokens of a sequence in a step (default 1,2,4,6,8)")
     command.add_argument("--pairs", type=int, default=3, help="runs of each side against transformers (default 3)")

@@ -88,7 +88,7 @@ def _domain(bench: Workbench, flags: argparse.Namespace, domain: str) -> dict[st
     steps: list[StepRow] = []
     sequences: list[SequenceState] = []
     identical = 0
-    taken = prompts(domain, flags.prompts, codec.encode, codec.chat)
+    taken = prompts(domain, flags.prompts, codec.encode, codec.chat, flags.prompt_tokens)
     for prompt in taken:
         pair = []
         for speculative, into in ((False, plain_steps), (True, steps)):

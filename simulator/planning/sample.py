@@ -172,7 +172,7 @@ def _interruptions_s(state: SteadyState, own_s: Floats, first: Floats, second: F
     clusters = np.where(
         few, _poisson(np.where(few, expected, 0.0), first), expected + np.sqrt(expected) * normal_quantile(first)
     )
-    even = 1.0 - state.evenness * (1.0 - 1.0 / state.num_replicas)
+    even = 1.0 - state.spacing.steadiness * (1.0 - 1.0 / state.num_replicas)
     clusters = expected + (clusters - expected) * np.sqrt(even + (1.0 - even) * np.exp(-expected))
     return np.asarray(clusters * cluster_s + np.sqrt(np.maximum(clusters, 0.0)) * spread_s * normal_quantile(second))
 

@@ -109,4 +109,4 @@ def normal_quantile(chance: Floats) -> Floats:
     tail = np.minimum(chance, 1.0 - chance)
     t = np.sqrt(-2.0 * np.log(tail))
     z = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
-    return np.asarray(np.where(chance < 0.5, -z, z))
+    return np.asarray(np.where(chance < 0.5, -z, z)) + 0.0

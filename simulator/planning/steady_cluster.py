@@ -138,7 +138,7 @@ def token_gaps(load: Load) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     if weight.sum() <= 0:
         return np.zeros(1)
     plain_s = float(weight @ state.step_s / weight.sum())
-    with_prompt = 1.0 - float(np.exp(-state.prompts_per_step))
+    with_prompt = 1.0 - float(np.exp(-state.prompts_met))
     count = 1000
     longer = min(ceil(with_prompt * count), count)
     sizes = state.work.sample_s[(np.arange(longer) * state.work.sample_s.size) // max(longer, 1)]

@@ -8,6 +8,7 @@ fixed stratified sample of requests pushed through these laws.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,20 +40,20 @@ class SteadyState:
     behind_s: float
     """Seconds that prompts add to a request because they came during its own prompt's long step."""
     work: PromptWork
-    prompts_per_step: float
-    """Prompts that arrive during a step, mean."""
+    prompts_met: float
+    """Other prompts in the step of a prompt, mean: those that arrive during the step that it meets."""
     num_replicas: int
     """Replicas that the cluster's arrivals are dealt out to."""
-    evenness: float
-    """How evenly: EVENNESS of the router."""
+    spacing: "Spacing"
+    """How the router deals them out."""
 
     def seen(self, window_s: float) -> float:
         """Arrivals that one meets around itself within a window, as a share of those of a Poisson stream."""
         expected = self.rate_per_s * window_s
         if expected < 1e-12:
             return 1.0
-        dealt = arrivals_seen(self.rate_per_s, window_s, self.num_replicas) / expected
-        return 1.0 + self.evenness * (dealt - 1.0)
+        dealt = arrivals_seen(self.rate_per_s, window_s, min(self.num_replicas, self.spacing.dealt_over)) / expected
+        return 1.0 + self.spacing.evenness * (dealt - 1.0)
 
     @property
     def running(self) -> Floats:
@@ -79,11 +80,29 @@ class SteadyState:
         return float(rate @ np.arange(rate.size) / rate.sum()) if rate.sum() > 0 else 0.0
 
 
-EVENNESS = {"round_robin": 1.0, "least_outstanding_tokens": 0.5, "power_of_two_choices": 0.25, "prefix_aware": 0.5}
-"""How evenly a router spaces the arrivals at a replica: 1 as if dealt out in turn, 0 as if at random.
+class Spacing(NamedTuple):
+    """How a router spaces the arrivals at a replica, and the work over the replicas."""
 
-All but the first are assumptions; the simulation of chat loads with least_outstanding_tokens lies about half-way.
-"""
+    dealt_over: int
+    """Replicas over which arrivals are as if dealt out in turn."""
+    evenness: float
+    """How evenly: 1 as if dealt out in turn, 0 as if at random."""
+    pooling: float
+    """How far running sequences are levelled out over the replicas: 1 as if they were one pool, 0 not at all."""
+    steadiness: float
+    """How far the prompts that a sequence meets are: 1 as if each replica got every R-th, 0 not at all."""
+
+
+SPACING = {
+    "round_robin": Spacing(1000, 1.0, 0.0, 0.6),
+    "least_outstanding_tokens": Spacing(2, 0.5, 1.0, 1.0),
+    "power_of_two_choices": Spacing(2, 0.25, 0.5, 0.5),
+    "prefix_aware": Spacing(2, 0.5, 0.5, 0.7),
+}
+"""Router -> how it spaces. Assumptions but for the first; the second agrees with the simulation of chat loads."""
+
+POOLED = 16
+"""Replicas beyond which a pool is no more level."""
 
 
 def saturation_rate(demand: Demand) -> float:
@@ -133,11 +152,13 @@ def solve(demand: Demand, rate_per_s: float, num_replicas: int = 1, router: str 
         work = prompt_work(demand, _on_grid(batch, places))
         added = min(rate_per_s * work.per_prompt_s(others), 0.999)
         stretch = 1.0 / (1.0 - added)
-        share = (rate_per_s, num_replicas, EVENNESS[router])
+        share = (rate_per_s, num_replicas, SPACING[router])
         state = _birth_death(share, demand.mean_steps, step_s, stretch, behind_s, work, others)
         batch = state.mean_batch
         mean_step = float(np.interp(batch, np.arange(places + 1), step_s)) * stretch
-        others = min(rate_per_s * mean_step, float(places))
+        level = share[2].pooling * (1.0 - 1.0 / num_replicas)
+        met_s = mean_step + level * rate_per_s * work.square_s2 / max(1.0 - added * added, 1e-3)
+        others = min(rate_per_s * state.seen(met_s) * met_s, float(places))
         own_step = (mean_step + work.mean_s) * (1.0 + added)
         behind_s = added * state.seen(own_step) * (own_step - mean_step) * stretch
     assert state is not None
@@ -152,7 +173,7 @@ def _on_grid(batch: float, places: int) -> int:
 
 
 def _birth_death(
-    share: tuple[float, int, float],
+    share: tuple[float, int, Spacing],
     mean_steps: float,
     step_s: Floats,
     stretch: float,
@@ -160,20 +181,43 @@ def _birth_death(
     work: PromptWork,
     others: float,
 ) -> SteadyState:
-    """Stationary law of the requests past their prompt: p(n) ∝ Π λ·(R·T(k) + behind) / min(k, places)."""
-    rate_per_s, num_replicas, evenness = share
+    """Stationary law of the requests past their prompt, on one replica."""
+    rate_per_s, num_replicas, spacing = share
     places = step_s.size - 1
     load = rate_per_s * (mean_steps * step_s * stretch + (behind_s if mean_steps > 0 else 0.0))
     full = load[places] / places
     saturated = bool(full >= 0.9995 and mean_steps > 0)
-    grown = np.concatenate(([0.0], np.cumsum(np.log(np.maximum(load[1:], 1e-300) / np.arange(1, places + 1)))))
-    tail = grown[-1] + np.log(max(min(full, 0.9995), 1e-300)) * np.arange(1, QUEUE_STATES)
+    law = _law(load, 1)
+    pool = min(num_replicas, POOLED)
+    if pool > 1 and spacing.pooling:
+        law = (1.0 - spacing.pooling) * law + spacing.pooling * _law(load, pool)
+    return SteadyState(
+        rate_per_s, saturated, law, places, step_s, stretch, behind_s, work, others, num_replicas, spacing
+    )
+
+
+def _law(load: Floats, replicas: int) -> Floats:
+    """Chance of so many requests on one of so many replicas that share them level.
+
+    p(N) ∝ Π λ·(R·T(k) + behind) / min(k, places) over the pool, k counted per replica.
+
+    load: [places + 1] arrivals during a stay, by running sequences.
+    """
+    places = load.size - 1
+    counts = np.arange(1, places * replicas + 1)
+    stays = np.interp(counts / replicas, np.arange(places + 1), load) * replicas
+    grown = np.concatenate(([0.0], np.cumsum(np.log(np.maximum(stays, 1e-300) / counts))))
+    full = min(float(load[places]) / places, 0.9995)
+    tail = grown[-1] + np.log(max(full, 1e-300)) * np.arange(1, QUEUE_STATES * replicas)
     logs = np.concatenate((grown, tail))
     chance = np.exp(logs - logs.max())
-    law = chance / chance.sum()
-    return SteadyState(
-        rate_per_s, saturated, law, places, step_s, stretch, behind_s, work, others, num_replicas, evenness
-    )
+    if replicas > 1:
+        at = np.arange(chance.size) / replicas
+        below = at.astype(np.int64)
+        upper = np.bincount(below + 1, chance * (at - below), minlength=places + QUEUE_STATES + 1)
+        chance = np.bincount(below, chance * (1.0 - at + below), minlength=upper.size) + upper
+        chance = chance[: places + QUEUE_STATES]
+    return np.asarray(chance / chance.sum())
 
 
 def arrivals_seen(rate_per_s: float, window_s: float, num_replicas: int) -> float:

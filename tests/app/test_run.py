@@ -34,7 +34,7 @@ def test_a_run_prints_the_table_and_names_its_folder(first, folder):
 def test_a_run_folder_holds_what_the_design_says(first, folder):
     (made,) = (folder / "runs").glob("small-*")
 
-    assert {"scenario.yaml", "manifest.json", "summary.json", "summary.parquet"} <= {
+    assert {"scenario.yaml", "manifest.json", "summary.json", "summary.parquet", "report.html"} <= {
         file.name for file in made.iterdir()
     }
     assert json.loads((made / "manifest.json").read_text())["complete"] is True
@@ -55,6 +55,17 @@ def test_the_same_run_is_found_again(first, folder):
     assert "found again" in result.stderr
     assert "--force" in result.stderr
     assert result.stdout == first.stdout
+
+
+def test_a_report_that_was_lost_is_drawn_again_without_simulating(first, folder, monkeypatch):
+    monkeypatch.setattr("simulator.planning.study.study", lambda *_, **__: pytest.fail("computed"))
+    (report,) = (folder / "runs").glob("small-*/report.html")
+    before = report.read_bytes()
+    report.unlink()
+
+    run(folder)
+
+    assert report.read_bytes() == before
 
 
 def test_quiet_leaves_stderr_empty(first, folder):

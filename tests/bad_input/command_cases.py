@@ -17,7 +17,9 @@ OPTIONS = [
 SETS = [
     command("set-without-value", "run chat.yaml --set seed", "--set seed", "write --set path=YAML"),
     command("set-without-path", "run chat.yaml --set =3", "--set =3", "write --set path=YAML"),
-    command("set-of-no-place", "run chat.yaml --set rate=8", "--set rate: no such place", "nearest: workload.arrivals.rate"),
+    command(
+        "set-of-no-place", "run chat.yaml --set rate=8", "--set rate: no such place", "nearest: workload.arrivals.rate"
+    ),
     command("set-of-no-deployment", "run chat.yaml --set deployments.plan.replicas=2", "deployments.plain.replicas"),
     command("set-to-nothing", "run chat.yaml --set seed=", "--set seed", "null", "nothing stands after the key"),
     command("set-to-a-word", "run chat.yaml --set seed=one", "--set seed", "'one'", "valid integer"),
@@ -30,7 +32,9 @@ PLACES = [
     command("built-in-misspelt", "run saturate", "saturate: no such file and no such built-in", "nearest: saturated"),
     command("folder-without-scenario", "run empty-folder", "empty-folder: no scenario file (*.yaml) in this folder"),
     command("folder-for-a-file", "estimate empty-folder", "empty-folder: a folder; name one of its files"),
-    command("out-onto-a-file", "run chat.yaml --out a-file", "a-file/chat-", "Not a directory", "another folder with --out"),
+    command(
+        "out-onto-a-file", "run chat.yaml --out a-file", "a-file/chat-", "Not a directory", "another folder with --out"
+    ),
     command("out-below-a-file", "run chat.yaml --out a-file/runs", "a-file/runs/chat-", "another folder with --out"),
     command("out-where-nothing-can-be", "run chat.yaml --out /proc/x", "/proc/x/chat-", "another folder with --out"),
     command("init-onto-a-file", "init chat.yaml", "chat.yaml: is there already", "--force"),
@@ -54,7 +58,9 @@ FLAGS = [
     command("memory-split", f"{MEMORY} --tp 3", "--tp: 3 does not divide the 32 attention heads", "try 1, 2, 4"),
     command("memory-format", f"{MEMORY} --weights fp4", "--weights", "'nvfp4'", "not 'fp4'"),
     command("memory-share", f"{MEMORY} --memory-fraction 90", "--memory-fraction", "less than or equal to 1, not 90"),
-    command("memory-length", f"{MEMORY} --max-model-len 999999", "--max-model-len: 999,999 is above the 131,072 positions"),
+    command(
+        "memory-length", f"{MEMORY} --max-model-len 999999", "--max-model-len: 999,999 is above the 131,072 positions"
+    ),
     command("memory-file-and-flag", "memory chat.yaml --tp 2", "a file says all of the deployment: change it by --set"),
     command("memory-set-without-file", f"{MEMORY} --set a=1", "--set", "changes a scenario file: give one"),
 ]

@@ -13,14 +13,22 @@ KEYS = [
     scenario("key-of-the-file", "seed: 7", "seeed: 7", "seeed: unknown key; nearest: seed"),
     scenario("key-of-the-workload", "classes:", "clases:", "workload.clases: unknown key; nearest: classes"),
     scenario(
-        "key-of-arrivals", ARRIVALS, "{kind: poisson, qps: 4}", "arrivals.qps: unknown key; here it is called rate_per_s"
+        "key-of-arrivals",
+        ARRIVALS,
+        "{kind: poisson, qps: 4}",
+        "arrivals.qps: unknown key; here it is called rate_per_s",
     ),
     scenario("key-of-the-slo", "ttft_s", "ttft", "slo.ttft: unknown key; nearest: ttft_s"),
     scenario("key-in-milliseconds", "ttft_s: {p95: 1.0}", "ttft_ms: {p95: 900}", "nearest: ttft_s, in seconds"),
-    scenario("statistic-of-the-slo", "p95: 1.0", "p96: 1.0", "slo.ttft_s.p96: unknown key", "known: p50, p90, p95, p99"),
+    scenario(
+        "statistic-of-the-slo", "p95: 1.0", "p96: 1.0", "slo.ttft_s.p96: unknown key", "known: p50, p90, p95, p99"
+    ),
     scenario("key-of-a-deployment", "replicas: 1", "replica: 1", "plain.replica: unknown key; nearest: replicas"),
     scenario(
-        "key-of-the-target", TARGET, f"{TARGET[:-1]}, tp: 2}}", "target.tp: unknown key; here it is called tensor_parallel"
+        "key-of-the-target",
+        TARGET,
+        f"{TARGET[:-1]}, tp: 2}}",
+        "target.tp: unknown key; here it is called tensor_parallel",
     ),
     scenario(
         "key-that-stands-elsewhere",
@@ -30,7 +38,10 @@ KEYS = [
         at="tensor_parallel",
     ),
     scenario(
-        "key-of-an-engine", LENGTH, "gpu_memory_utilization: 0.9", "gpu_memory_utilization: unknown key; nearest: memory_fraction"
+        "key-of-an-engine",
+        LENGTH,
+        "gpu_memory_utilization: 0.9",
+        "gpu_memory_utilization: unknown key; nearest: memory_fraction",
     ),
     scenario("key-of-acceptance", "survival", "survivals", "code.survivals: unknown key; nearest: survival"),
     scenario(
@@ -58,7 +69,9 @@ KEYS = [
         "survival: [0.8, 0.6], tokens_per_step: 2, at: 2",
         "give exactly one of survival, tokens_per_step (with at), histogram, preset; got survival, tokens_per_step",
     ),
-    scenario("key-twice", "seed: 7", "seed: 7\nseed: 8", "seed: duplicate key; it stands in line 4 already", at="seed: 8"),
+    scenario(
+        "key-twice", "seed: 7", "seed: 7\nseed: 8", "seed: duplicate key; it stands in line 4 already", at="seed: 8"
+    ),
     scenario("acceptance-missing", f"            {PROSE}\n", "", "no acceptance for class prose: name the", at="spec:"),
     scenario("price-missing", f"    {PRICE}\n", "", "there is no default price; write USD", at="plain:"),
     scenario("model-missing", "model: llama-3.1-8b, ", "", "plain.target.model: missing: A model of", at="target:"),
@@ -76,7 +89,9 @@ VALUES = [
     scenario("yes-is-no-flag", LENGTH, "prefix_cache: yes", "'yes'", "here only true and false are truth values"),
     scenario("name-is-a-date", "name: chat", "name: 2026-01-01", 'put it in quotes: "2026-01-01"'),
     scenario("day-in-words", PRICE, "price: {usd_per_gpu_hour: 3, source: x, as_of: today}", "written as 2026-01-31"),
-    scenario("no-such-day", PRICE, "price: {usd_per_gpu_hour: 3, source: x, as_of: 2026-02-30}", "2026-02-30: no such day"),
+    scenario(
+        "no-such-day", PRICE, "price: {usd_per_gpu_hour: 3, source: x, as_of: 2026-02-30}", "2026-02-30: no such day"
+    ),
     scenario("quoted-version", "schema_version: 1", 'schema_version: "1"', "'1': write 1 without quotes"),
     scenario("negative", "p95: 1.0", "p95: -1", "slo.ttft_s.p95: -1: Input should be greater than 0"),
     scenario("zero", "replicas: 1", "replicas: 0", "replicas: 0: Input should be greater than or equal to 1"),
@@ -87,16 +102,20 @@ VALUES = [
     scenario("not-whole", "requests: 100", "requests: 1e5", "100000.0", "write 100000"),
     scenario("half-a-replica", "replicas: 1", "replicas: 1.5", "1.5", "a whole number is needed"),
     scenario("nothing-after-the-key", "replicas: 1", "replicas:", "null", "nothing stands after the key"),
-    scenario("list-for-mapping", CLASSES, "classes: [code, prose]", "['code', 'prose']: a mapping is needed", "Share of"),
+    scenario(
+        "list-for-mapping", CLASSES, "classes: [code, prose]", "['code', 'prose']: a mapping is needed", "Share of"
+    ),
     scenario("number-for-mapping", "ttft_s: {p95: 1.0}", "ttft_s: 1.0", "1.0: a mapping is needed of p50, p90"),
-    scenario("number-for-list", "[0.8, 0.6]", "0.8", "code.survival: 0.8: Input should be a valid list", "position 1, 2"),
+    scenario(
+        "number-for-list", "[0.8, 0.6]", "0.8", "code.survival: 0.8: Input should be a valid list", "position 1, 2"
+    ),
     scenario("shares-not-one", "prose: 0.5", "prose: 0.4", "the shares of the classes sum to 0.9", at="workload:"),
     scenario("shares-in-per-cent", CLASSES, "classes: {code: 1, prose: 60}", "prose: 60", "60 % is written 0.6"),
-    scenario(
-        "warm-up-takes-all", "warmup_requests: 10", "warmup_requests: 100", "(100) must be below requests (100)"
-    ),
+    scenario("warm-up-takes-all", "warmup_requests: 10", "warmup_requests: 100", "(100) must be below requests (100)"),
     scenario("survival-rises", "[0.8, 0.6]", "[0.6, 0.8]", "survival never rises", "0.6 → 0.8"),
-    scenario("range-upside-down", LENGTHS, "{kind: uniform, prompt_tokens: [9, 3], output_tokens: [1, 2]}", "not [9, 3]"),
+    scenario(
+        "range-upside-down", LENGTHS, "{kind: uniform, prompt_tokens: [9, 3], output_tokens: [1, 2]}", "not [9, 3]"
+    ),
     scenario(
         "impossible-law",
         LENGTHS,
@@ -111,13 +130,17 @@ NAMES = [
     scenario("model-by-its-hub-name", "llama-3.1-8b", "meta-llama/Llama-3.1-8B", "no model", "nearest: llama-3.1-8b"),
     scenario("policy-unknown", "policy: vllm", "policy: tgi", "no engine policy 'tgi' in the catalog; known: sglang"),
     scenario("price-list-bare", PRICE, "price: nebius-on-demand", "write {catalog: nebius-on-demand}"),
-    scenario("price-list-without-the-gpu", "h200-sxm", "gb200", "has no price of GPU 'gb200'", "number of USD", at=PRICE),
+    scenario(
+        "price-list-without-the-gpu", "h200-sxm", "gb200", "has no price of GPU 'gb200'", "number of USD", at=PRICE
+    ),
     scenario("table-unknown", "azure-conv-2023", "azure-2023", "no length table 'azure-2023'", "nearest: azure-co"),
     scenario("kind-unknown", ARRIVALS, "{kind: Poisson, rate_per_s: 4}", "'Poisson': unknown kind; nearest: poisson"),
 ]
 
 IMPOSSIBLE = [
-    scenario("split-of-heads", "weights: bf16", "weights: bf16, tensor_parallel: 3", "3 does not divide the 32 attention"),
+    scenario(
+        "split-of-heads", "weights: bf16", "weights: bf16, tensor_parallel: 3", "3 does not divide the 32 attention"
+    ),
     scenario(
         "experts-of-a-dense-model",
         "weights: bf16",
@@ -133,7 +156,11 @@ IMPOSSIBLE = [
     ),
     scenario("longer-than-the-model", LENGTH, "max_model_len: 1000000", "1,000,000 is above the 131,072 positions of"),
     scenario(
-        "more-drafts-than-positions", "draft_tokens: 2", "draft_tokens: 4", "4, but survival has 2 positions", "at most 2"
+        "more-drafts-than-positions",
+        "draft_tokens: 2",
+        "draft_tokens: 4",
+        "4, but survival has 2 positions",
+        "at most 2",
     ),
     scenario(
         "budget-below-a-sequence", LENGTH, "max_num_batched_tokens: 2", "2: a step verifies 3 tokens", "at least 3"

@@ -17,10 +17,16 @@ FILES = [
     trace("gzip", gzip.compress(AZURE.encode()), "not UTF-8 text at byte 1", "unpack it"),
     trace("utf-16", AZURE.encode("utf-16"), "not UTF-8 text at byte 0", "CSV or JSON lines"),
     trace("latin-1", AZURE.encode() + b"caf\xe9,1,1\n", "not UTF-8 text at byte 78"),
-    trace("header-unknown", "time,in,out\n1,2,3\n", "trace.csv:1", "'time,in,out'", "CSV with TIMESTAMP, ContextTokens"),
-    trace("keys-unknown", '{"t": 0}\n', "trace.csv:1", "the first row has t", "JSON lines with arrival_s, prompt_tokens"),
+    trace(
+        "header-unknown", "time,in,out\n1,2,3\n", "trace.csv:1", "'time,in,out'", "CSV with TIMESTAMP, ContextTokens"
+    ),
+    trace(
+        "keys-unknown", '{"t": 0}\n', "trace.csv:1", "the first row has t", "JSON lines with arrival_s, prompt_tokens"
+    ),
     trace("a-scenario", "schema_version: 1\n", "the header is 'schema_version: 1'", "known: CSV with"),
-    trace("semicolons", AZURE.replace(",", ";"), "the header is 'TIMESTAMP;ContextTokens;GeneratedTokens'", "known: CSV"),
+    trace(
+        "semicolons", AZURE.replace(",", ";"), "the header is 'TIMESTAMP;ContextTokens;GeneratedTokens'", "known: CSV"
+    ),
     trace("a-json-list", f"[{PLAIN.strip()}]\n", "trace.csv:1", "not a trace of a known format"),
 ]
 
@@ -32,8 +38,15 @@ ROWS = [
     trace("burst-time", f"{BURST}x,ChatGPT,4,1,5,API log\n", "trace.csv:3", "'x'", "a number of seconds is needed"),
     trace("burst-nan", f"{BURST}nan,ChatGPT,4,1,5,API log\n", "trace.csv:3", "time nan", "a finite number"),
     trace("burst-all-failed", BURST.replace(",18,", ",0,"), "holds no request", "got no answer"),
-    trace("mooncake-half-a-row", f'{MOONCAKE}{{"timestamp": 0,\n', "trace.csv:2", "not JSON", "one whole object on each"),
-    trace("mooncake-key", f'{MOONCAKE}{{"timestamp": 0, "input_length": 6}}\n', "trace.csv:2", "'output_length' is missing"),
+    trace(
+        "mooncake-half-a-row", f'{MOONCAKE}{{"timestamp": 0,\n', "trace.csv:2", "not JSON", "one whole object on each"
+    ),
+    trace(
+        "mooncake-key",
+        f'{MOONCAKE}{{"timestamp": 0, "input_length": 6}}\n',
+        "trace.csv:2",
+        "'output_length' is missing",
+    ),
     trace("mooncake-quoted", MOONCAKE.replace("600", '"600"'), "trace.csv:1", '"600"', "a whole number is needed"),
     trace("mooncake-blocks", MOONCAKE.replace("[1, 2]", "[1, 2, 3]"), "3 block ids", "drop the ids beyond"),
     trace("plain-key", PLAIN.replace("}", ', "clas": "x"}'), "unknown key 'clas'; nearest: class; known: arrival_s"),

@@ -13,7 +13,7 @@ from simulator.cluster.traffic import RequestChunk
 from simulator.cluster.waiting import SCHEDULERS
 from simulator.outcome.latency import token_gaps
 from simulator.outcome.window import Window
-from simulator.planning.steady_state import EVENNESS
+from simulator.planning.steady_state import SPACING
 from simulator.spec.deployment import Engine, Router
 from simulator.spec.workload import Workload
 from tests.simulator.cluster.toys import (
@@ -61,7 +61,7 @@ def test_the_choices_of_the_scenario_are_the_functions_of_the_simulation():
 
 
 def test_the_estimate_knows_every_router():
-    assert set(EVENNESS) == set(ROUTERS)
+    assert set(SPACING) == set(ROUTERS)
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)

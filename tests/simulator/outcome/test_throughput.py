@@ -112,7 +112,12 @@ def test_blocked_time_is_a_share_of_all_time():
 
     shares = blocked_shares(records, measured_window(records))
 
-    assert shares == {"kv_blocks": 0.0, "max_num_seqs": pytest.approx(0.1, rel=0.01), "token_budget": 0.0, "batch_wait": 0.0}
+    assert shares == {
+        "kv_blocks": 0.0,
+        "max_num_seqs": pytest.approx(0.1, rel=0.01),
+        "token_budget": 0.0,
+        "batch_wait": 0.0,
+    }
 
 
 def test_plain_decoding_commits_one_token_a_step_and_has_no_acceptance():

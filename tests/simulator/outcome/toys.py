@@ -40,7 +40,7 @@ def requests(arrival: Floats, scheduled: Floats, first: Floats, finish: Floats, 
         "steps": zeros + 9, "drafted_tokens": zeros, "committed_tokens": zeros + 9, "accepted_tokens": zeros,
         "preemptions": zeros, "cached_tokens": zeros, "rejected": zeros > 0, "truncated": zeros > 0,
     }  # fmt: skip
-    others = {name: zeros for name in list(RequestColumns.__dataclass_fields__)[4:]}
+    others = dict.fromkeys(list(RequestColumns.__dataclass_fields__)[4:], zeros)
     own = {name: np.array(column) for name, column in (others | defaults | columns).items()}
     return RequestColumns(arrival, scheduled, first, finish, **own)  # type: ignore[arg-type]
 
@@ -53,7 +53,9 @@ def steps(start: Floats, duration: Floats, num_steps: Ints, **columns: object) -
         "prefill_tokens": zeros, "prefill_context_tokens": zeros + 0.0, "emitted_tokens": num_steps,
         "kv_blocks": zeros + 10.0, "waiting": zeros, "blocked_by": zeros,
     }  # fmt: skip
-    others = {name: zeros for name in StepColumns.__dataclass_fields__ if name not in ("start_s", "duration_s", "num_steps")}
+    others = {
+        name: zeros for name in StepColumns.__dataclass_fields__ if name not in ("start_s", "duration_s", "num_steps")
+    }
     return StepColumns(
         start_s=start,
         duration_s=duration,
