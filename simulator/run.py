@@ -64,7 +64,9 @@ def simulate_once(
 
 def _load(workload: Workload, seed: int, replication: int, rate_per_s: float | None, concurrency: int | None) -> Load:
     arrivals, horizon = workload.arrivals, workload.horizon
-    plain = request_chunks(workload, seed, replication, rate_per_s)
+    rate = rate_per_s or offered_rate(workload)
+    sessions_per_s = None if rate is None else rate / workload.prefix.turns
+    plain = request_chunks(workload, seed, replication, rate_per_s if workload.prefix.turns == 1 else sessions_per_s)
     plain = _with_priorities(plain, list(workload.classes), workload.priorities)
     chunks = with_prefixes(plain, workload.prefix, acceptance_key(seed, replication))
     longer = _longer(workload, rate_per_s)

@@ -20,11 +20,14 @@ LATENCIES = {
     "tpot_s": "Time per output token (TPOT)",
     "e2e_s": "End to end (E2E)",
 }
+REACH = 2.0
+"""Loads beyond so many times the largest capacity are not drawn."""
 SHORT = {"ttft_s": "TTFT", "tpot_s": "TPOT", "e2e_s": "E2E"}
 
 
 def load_charts(drawn: Drawn, limits: Limits, *, clients: bool) -> list[Markup]:
     """TTFT p95, TPOT p95 and goodput against the load; empty where a batch has one load only."""
+    drawn = drawn if clients else _within_reach(drawn)
     if not any(evidence.get("trials") for _, evidence, _ in drawn):
         return []
     found = [
@@ -32,6 +35,17 @@ def load_charts(drawn: Drawn, limits: Limits, *, clients: bool) -> list[Markup]:
         for metric in ("ttft_s", "tpot_s")
     ]
     return [chart for chart in (*found, _goodput_chart(drawn, clients=clients)) if chart is not None]
+
+
+def _within_reach(drawn: Drawn) -> Drawn:
+    """Without loads so far beyond every capacity that the rest would shrink to nothing."""
+    most = REACH * max((row.get("capacity_req_per_s") or 0.0 for *_, row in drawn), default=0.0)
+    if most <= 0:
+        return drawn
+    return [
+        (name, {**evidence, "trials": [trial for trial in evidence.get("trials", ()) if trial["load"] <= most]}, row)
+        for name, evidence, row in drawn
+    ]
 
 
 def _latency_chart(drawn: Drawn, field: str, limit: float | None, *, clients: bool) -> Markup | None:

@@ -24,6 +24,7 @@ def add_flags(command: argparse.ArgumentParser) -> None:
     command.add_argument("--batches", default="1,4,8", help="sequences in a step (default 1,4,8)")
     command.add_argument("--rows", default="1,2,4,6,8", help="tokens of a sequence in a step (default 1,2,4,6,8)")
     command.add_argument("--pairs", type=int, default=3, help="runs of each side against transformers (default 3)")
+    command.add_argument("--no-peer", action="store_true", help="leave transformers out")
     add_model_flags(command)
     add_draft_flags(command, default="lookup")
     add_batch_flags(command)

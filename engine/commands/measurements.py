@@ -26,7 +26,8 @@ def plain_speed(bench: Workbench, flags: argparse.Namespace) -> dict[str, Any]:
     """Plain decoding of one sequence, in turns with `generate` of transformers on the same weights, if it is there."""
     prompt = _a_prompt(bench)
     _plain_run(bench, prompt, 4)
-    other = _transformers(bench, flags) if find_spec("transformers") is not None and bench.codec is not None else None
+    wanted = not flags.no_peer and bench.codec is not None and find_spec("transformers") is not None
+    other = _transformers(bench, flags) if wanted else None
     if other is not None:
         other(prompt, 4)
     steps: list[StepRow] = []

@@ -25,7 +25,8 @@ Ints = NDArray[np.int64]
 def with_prefixes(chunks: Iterator[RequestChunk], prefix: Prefix, key: np.uint64) -> Iterator[RequestChunk]:
     """The stream with a system prompt and sessions.
 
-    Sessions arrive at the stream's rate ÷ turns, spaced as its requests are. With neither, the stream is unchanged.
+    Session n arrives when request n of the stream does: a stream at the requests' rate ÷ turns keeps their rate. With
+    neither, the stream is unchanged.
     """
     if prefix.turns == 1 and prefix.shared_tokens == 0:
         yield from chunks
@@ -39,7 +40,7 @@ def with_prefixes(chunks: Iterator[RequestChunk], prefix: Prefix, key: np.uint64
         rows = chunk if rest is None else _joined(rest, chunk)
         whole = rows.prompt_tokens.size // turns * turns
         sessions = np.arange(first // turns, (first + whole) // turns)
-        starts = arrivals[sessions] * turns
+        starts = arrivals[sessions]
         rest = _part(rows, slice(whole, None))
         if whole:
             yield _sessions(_part(rows, slice(0, whole)), prefix, key, first, starts)

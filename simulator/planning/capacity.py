@@ -7,7 +7,7 @@ bisection. What is returned was simulated and held; a rate at most 1 % higher wa
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from math import exp, isfinite, log
+from math import exp, inf, isfinite, log
 from typing import Literal
 
 import numpy as np
@@ -28,6 +28,9 @@ OVERLOAD_MARGIN = 0.97
 
 NEAR = 1.5
 """Ratio of a bracket's ends up to which it is narrowed at once."""
+
+MOST_OVER_GUESS = 4.0
+"""Capacity ÷ estimate, or offered load, beyond which a search does not look."""
 
 MOST_RUNS = 40
 """Runs after which a search gives up narrowing."""
@@ -97,9 +100,12 @@ class Capacity:
 class _Search:
     """A bracket that narrows: the highest load known to hold, the lowest known not to."""
 
-    def __init__(self, measure: Callable[[float], Verdict], known: Iterable[Trial], *, whole: bool) -> None:
+    def __init__(
+        self, measure: Callable[[float], Verdict], known: Iterable[Trial], *, whole: bool, most: float = inf
+    ) -> None:
         self._measure = measure
         self._whole = whole
+        self._most = most
         self.evaluations = 0
         self.low: Trial | None = None
         self.high: Trial | None = None
@@ -134,6 +140,8 @@ class _Search:
                 near = self.high.load <= NEAR * self.low.load
                 if near or not self.low.load < load < self.high.load:
                     return
+            if load > self._most:
+                return
             self.try_load(load)
 
     def _wider(self, factor: float) -> float:
@@ -188,6 +196,7 @@ def search(
     *,
     whole: bool = False,
     tolerance: float = TOLERANCE,
+    most: float = inf,
 ) -> Capacity:
     """Highest load that holds.
 
@@ -195,8 +204,9 @@ def search(
     guess: where to look first; the nearer, the fewer runs.
     known: loads that were simulated already.
     whole: only whole loads make sense (clients of a closed loop); ends at neighbours.
+    most: a load beyond which holding says that the run is too short, not that the deployment is so fast.
     """
-    looking = _Search(measure, known, whole=whole)
+    looking = _Search(measure, known, whole=whole, most=most)
     looking.bracket(looking.rounded(guess) if isfinite(guess) and guess > 0 else 1.0)
     if looking.low is None:
         assert looking.high is not None
@@ -211,6 +221,28 @@ def search(
     assert looking.low is not None
     reached = looking.low.verdict.req_per_s if whole else looking.low.load
     return Capacity(reached, looking.low.load, looking.evaluations)
+
+
+STAYS = 3.0
+"""Mean stays of a request that a run should last at the capacity that it finds."""
+
+
+def short_run_note(capacity: Capacity, measured_requests: int, mean_stay_s: float | None) -> str:
+    """Why a capacity is too high: at its rate, the run ends before the backlog of an overload could show.
+
+    >>> short_run_note(Capacity(100.0, 100.0, 5), measured_requests=200, mean_stay_s=10.0)[:41]
+    'measured over 2 s at this rate, under 3 m'
+    """
+    if capacity.req_per_s <= 0 or not mean_stay_s or capacity.note:
+        return capacity.note
+    window_s = measured_requests / capacity.req_per_s
+    if window_s >= STAYS * mean_stay_s:
+        return ""
+    needed = STAYS * mean_stay_s * capacity.req_per_s
+    return (
+        f"measured over {window_s:.3g} s at this rate, under {STAYS:g} mean stays of a request: probably too high; ask "
+        f"for a horizon of {needed:.0f} requests or more"
+    )
 
 
 def plateau(measure: Callable[[float], Verdict], start: Trial, *, gain: float = TOLERANCE) -> Capacity:

@@ -7,7 +7,7 @@ the same whatever executor they run on.
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, as_completed
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,16 @@ from simulator.outcome.evidence import Evidence, run_evidence, trial_evidence
 from simulator.outcome.report import Planned, Report, Row, RowContext, empty_row, replication_row
 from simulator.outcome.slo import OPEN_LOOP, Verdict, limits, verdict
 from simulator.physics.ledger import memory_ledger
-from simulator.planning.capacity import Capacity, LoadAxis, Trial, load_axis, plateau, search
+from simulator.planning.capacity import (
+    MOST_OVER_GUESS,
+    Capacity,
+    LoadAxis,
+    Trial,
+    load_axis,
+    plateau,
+    search,
+    short_run_note,
+)
 from simulator.planning.comparison import compare
 from simulator.planning.curve import FILLED, loads_to_fill, shortened
 from simulator.planning.fleet import fewest, guessed_replicas
@@ -159,7 +168,7 @@ def row_context(scenario: Scenario, deployment: str, point: str) -> RowContext:
 
 
 class _Runs:
-    """Simulated runs of one replication of one deployment, and how many there were."""
+    """Simulated runs of one replication of one deployment."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -196,7 +205,7 @@ class _Runs:
 
 
 def study_replication(task: Task) -> Replicated:
-    """All figures of one replication of one deployment: the offered load, the capacity, the fleet."""
+    """All figures of one replication of one deployment."""
     runs = _Runs(task)
     records = runs.records()
     offered = runs.judge(records)
@@ -204,7 +213,10 @@ def study_replication(task: Task) -> Replicated:
         runs.keep(runs.axis.offered, records, offered)
     capacity = find_capacity(runs, offered)
     replicas, note = find_fleet(runs, offered, capacity)
-    planned = Planned(capacity.req_per_s, capacity.note, replicas, note, runs.count)
+    e2e_s = records.requests.finish_s[records.measured] - records.requests.arrival_s[records.measured]
+    stay_s = float(np.nanmean(e2e_s)) if np.isfinite(e2e_s).any() else None
+    said = capacity.note if runs.axis.offered is None else short_run_note(capacity, e2e_s.size, stay_s)
+    planned = Planned(capacity.req_per_s, said, replicas, note, runs.count)
     spec = task.scenario.deployments[task.deployment]
     rate = runs.axis.offered if runs.axis.kind == "rate" else offered.req_per_s or None
     row = replication_row(
@@ -242,7 +254,8 @@ def find_capacity(runs: _Runs, offered: Verdict) -> Capacity:
     if axis.kind == "clients" and not limits(slo):
         return plateau(runs.at_load, known)
     guess = runs.task.guess if axis.kind == "rate" else None
-    return search(runs.at_load, guess or known.next_load(), [known], whole=axis.kind == "clients")
+    most = MOST_OVER_GUESS * max(guess, axis.offered) if guess else inf
+    return search(runs.at_load, guess or known.next_load(), [known], whole=axis.kind == "clients", most=most)
 
 
 def find_fleet(runs: _Runs, offered: Verdict, capacity: Capacity) -> tuple[int | None, str]:

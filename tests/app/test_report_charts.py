@@ -73,6 +73,15 @@ def test_a_saturated_load_is_hollow_and_off_the_line():
     assert "limit 500 ms" in chart
 
 
+def test_a_load_far_beyond_every_capacity_does_not_flatten_the_curve():
+    evidence = {"trials": [trial(1, 0.1), trial(2, 0.2), trial(300, 9.0, saturated=True)]}
+
+    chart = load_charts([("a", evidence, {"capacity_req_per_s": 2.5})], {}, clients=False)[0]
+
+    assert "hollow" not in chart
+    assert ">300<" not in chart
+
+
 def test_series_differ_by_more_than_their_colour():
     looks = {(series % len(DASHES), series % len(MARKERS), series % COLOURS) for series in range(COLOURS)}
 

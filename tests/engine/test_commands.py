@@ -121,7 +121,7 @@ def test_serve_trace_writes_its_files(capsys, folder, tmp_path):
 
 
 def test_bench_ends_with_json(capsys, folder):
-    flags = ["--prompts", "1", "--tokens", "8", "--batches", "1,2", "--rows", "1,3", "--pairs", "1", "--draft", "none"]
+    flags = ["--prompts", "1", "--tokens", "8", "--batches", "1,2", "--rows", "1,3", "--no-peer", "--draft", "none"]
 
     code, out, _ = called(capsys, "bench", "--model", str(folder), "--max-model-len", "160", *flags, "--threads", "1")
 

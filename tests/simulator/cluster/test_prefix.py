@@ -135,14 +135,14 @@ def test_a_session_sends_its_next_turn_after_the_answer_and_a_thought_with_all_t
     assert (requests.arrival_s[1:3] > requests.finish_s[:2]).all()
 
 
-def test_sessions_arrive_at_the_rate_of_requests_over_turns():
+def test_sessions_arrive_as_the_requests_of_the_stream():
     plain = poisson_chunks(12.0, fixed_lengths(50, 20))
     chunks = with_prefixes(plain, Prefix(turns=4), acceptance_key(1, 0))
 
     starts = np.concatenate([c.arrival_s[np.isfinite(c.arrival_s)] for c in (next(chunks) for _ in range(40))])
     gaps = np.diff(starts)
 
-    assert gaps.mean() == pytest.approx(4 / 12.0, rel=0.03)
+    assert gaps.mean() == pytest.approx(1 / 12.0, rel=0.03)
     assert gaps.std() == pytest.approx(gaps.mean(), rel=0.04)
 
 
