@@ -49,10 +49,10 @@ def estimated(loaded: "LoadedScenario") -> dict[str, Any]:
 
 def _point(point: "Point") -> dict[str, Any]:
     from scenarios.store import label_of
+    from simulator.outcome.plain import plain
     from simulator.planning.comparison import compare
     from simulator.planning.estimate import estimate as steady_state
     from simulator.planning.provenance import provenance
-    from simulator.planning.study import plain
 
     scenario, label = point.scenario, label_of(point.label)
     rows = [steady_state(scenario, name, label) for name in scenario.deployments]

@@ -68,7 +68,7 @@ class ModelDraft:
         length = len(sequence.tokens)
         if drafted:
             return Span(drafted[-1:], length + len(drafted) - 1, sequence.table, 1)
-        start = min(self._computed.get(sequence.number, 0), length)
+        start = min(self._computed.get(sequence.number, 0), length - 1)
         return Span(sequence.tokens[start:], start, sequence.table, 1)
 
 

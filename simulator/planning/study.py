@@ -7,7 +7,7 @@ the same whatever executor they run on.
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, as_completed
 from dataclasses import dataclass, field, replace
-from math import inf, isfinite
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from simulator.cluster.records import ClusterRecords
 from simulator.outcome.aggregate import aggregate_rows
 from simulator.outcome.cost import resolve_price
 from simulator.outcome.evidence import Evidence, run_evidence, trial_evidence
+from simulator.outcome.plain import plain
 from simulator.outcome.report import Planned, Report, Row, RowContext, empty_row, replication_row
 from simulator.outcome.slo import OPEN_LOOP, Verdict, limits, verdict
 from simulator.physics.ledger import memory_ledger
@@ -287,20 +288,3 @@ def to_json_ready(result: StudyResult) -> dict[str, Any]:
     }
     ready: dict[str, Any] = plain(found)
     return ready
-
-
-def plain(value: Any) -> Any:
-    """A value made of plain JSON types.
-
-    >>> plain({"a": (np.float64(1.5), float("nan"), np.True_)})
-    {'a': [1.5, None, True]}
-    """
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(key): plain(nested) for key, nested in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [plain(nested) for nested in value]
-    return value

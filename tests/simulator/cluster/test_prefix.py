@@ -156,7 +156,7 @@ def test_a_system_prompt_is_a_segment_of_every_prompt():
 
 def test_prefix_aware_routing_sends_a_session_back_to_where_its_kv_is():
     def hit_tokens(router):
-        plain = poisson_chunks(4.0, fixed_lengths(300, 40))
+        plain = poisson_chunks(0.8, fixed_lengths(300, 40))
         chunks = with_prefixes(plain, Prefix(turns=5, think_time_s=0.1), acceptance_key(1, 0))
         records = simulate(make_plan(TIMES, prefix_cache=True, replicas=4, router=router), chunks, 400)
         return records.requests.cached_tokens.sum()
