@@ -177,7 +177,7 @@ def timeline_charts(drawn: Drawn) -> list[Markup]:
     """Batch, KV use and queue through replication 0, the warm-up shaded."""
     plots: tuple[tuple[str, str, Callable[[float], str]], ...] = (
         ("batch", "Decoding sequences of a replica", plain_number),
-        ("kv", "KV cache in use", lambda share: f"{share:.0%}"),
+        ("kv", "KV cache in use", lambda share: f"{100 * share:.3g}%"),
         ("queue", "Requests that wait for their first step", plain_number),
     )
     return [chart for name, title, label in plots if (chart := _timeline_chart(drawn, name, title, label)) is not None]

@@ -66,7 +66,10 @@ def _left_out(number: int) -> Markup | None:
 def _question(scenario: Any, summary: Mapping[str, Any]) -> str:
     """Load and target in one line."""
     offered = next((row["offered_req_per_s"] for row in summary["rows"] if row.get("offered_req_per_s")), None)
-    load = f"{offered:.4g} requests/s" if offered else scenario.workload.arrivals.kind.replace("_", " ")
+    arrivals = scenario.workload.arrivals
+    load = f"{offered:.4g} requests/s" if offered else arrivals.kind.replace("_", " ")
+    if arrivals.kind == "closed_loop":
+        load = f"{arrivals.concurrency:,} clients"
     limits = limits_of(scenario.slo)
     target = ", ".join(f"{LATENCIES[m]} {p} ≤ {limit_text(v)}" for m, of in limits.items() for p, v in of.items())
     horizon = scenario.workload.horizon

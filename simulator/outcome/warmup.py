@@ -36,6 +36,9 @@ SURE = 0.99
 FEWEST_BLOCKS, MOST_BLOCKS = 3, 30
 """Blocks into which the steady part is cut to see how much its parts differ."""
 
+ROUNDING = 1e-12
+"""Share of the sum of squares below which a spread is rounding."""
+
 TREND_BLOCKS = 10
 """Blocks of a run without a steady part."""
 
@@ -75,10 +78,12 @@ def mser(values: Floats, batch: int = BATCH) -> int | None:
     if number < FEWEST_BATCHES:
         return None
     means = values[: number * batch].reshape(number, batch).mean(axis=1)
+    smallest = ROUNDING * float((means**2).sum())
     means = means - means.mean()
     left = np.arange(number, 0, -1)
     rest, squares = np.cumsum(means[::-1])[::-1], np.cumsum(means[::-1] ** 2)[::-1]
-    error = np.maximum(squares - rest**2 / left, 0.0) / left**2
+    spread = squares - rest**2 / left
+    error = np.where(spread > smallest, spread, 0.0) / left**2
     cut = int(np.argmin(error[: number - FEWEST_BATCHES // 2]))
     return cut * batch if cut <= number // 2 else None
 
@@ -127,5 +132,9 @@ def _drifts(values: Floats) -> bool:
     if values.size < TREND_BLOCKS:
         return False
     means = [float(part.mean()) for part in np.array_split(values, TREND_BLOCKS)]
-    ranks = np.argsort(np.argsort(means))
+    rounded = np.round(np.array(means) / (max(map(abs, means)) or 1.0), 9)
+    ordered = np.sort(rounded)
+    ranks = np.searchsorted(ordered, rounded, side="left") + np.searchsorted(ordered, rounded, side="right")
+    if ranks.max() == ranks.min():
+        return False
     return abs(float(np.corrcoef(ranks, np.arange(TREND_BLOCKS))[0, 1])) > TREND

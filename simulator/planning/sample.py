@@ -43,6 +43,12 @@ def _strata(columns: int) -> Floats:
     return np.stack([rng.permutation(grid) for _ in range(columns)], axis=1)
 
 
+@cache
+def _normal(columns: int) -> Floats:
+    """Standard normal numbers of the same strata."""
+    return normal_quantile(_strata(columns))
+
+
 def sample_latencies(demand: Demand, state: SteadyState) -> Latencies:
     """Latencies of sampled requests in a steady state."""
     uniform = _strata(8)
@@ -69,15 +75,15 @@ def _first_token_s(demand: Demand, state: SteadyState, prompts: Floats, uniform:
     seen = state.seen(float(state.step_s @ state.running) + work.mean_s)
     step_s = _step_in_progress_s(state, plain_s, seen)
     joint = _poisson(state.rate_per_s * seen * step_s, uniform[:, 3])
-    return uniform[:, 1] * step_s + plain_s + own_s + _prompts_s(work, joint, uniform[:, 2], uniform[:, 7])
+    return uniform[:, 1] * step_s + plain_s + own_s + _prompts_s(work, joint, uniform[:, 2], _normal(8)[:, 7])
 
 
 def _prompts_s(work: PromptWork, count: Floats, size: Floats, rest: Floats) -> Floats:
-    """Seconds that so many prompts add: the first by its size, the rest around their mean."""
+    """Seconds that so many prompts add: the first by its size, the rest around their mean by a normal number."""
     first_s = work.sample_s[(size * work.sample_s.size).astype(np.int64)]
     more = np.maximum(count - 1.0, 0.0)
     deviation = np.sqrt(more * max(work.square_s2 - work.mean_s**2, 0.0))
-    more_s = np.maximum(more * work.further_s + deviation * normal_quantile(rest), 0.0)
+    more_s = np.maximum(more * work.further_s + deviation * rest, 0.0)
     return np.where(count > 0, first_s * np.minimum(count, 1.0) + more_s, 0.0)
 
 
@@ -87,14 +93,14 @@ def _step_in_progress_s(state: SteadyState, plain_s: Floats, seen: float) -> Flo
     Each step computes the prompts that arrived during the one before; after some steps their lengths are stationary,
     and an arrival meets them in proportion to their length.
     """
-    uniform = _strata(4 * CHAIN_STEPS)
+    uniform, normal = _strata(4 * CHAIN_STEPS), _normal(4 * CHAIN_STEPS)
     floor_s = np.where(plain_s > 0, plain_s, 0.0)
     length_s = floor_s
     extras = []
     for step in range(CHAIN_STEPS):
         which = uniform[:, 4 * step : 4 * step + 4]
         count = _poisson(state.rate_per_s * np.where(length_s > 0, length_s, state.work.mean_s), which[:, 0])
-        extra_s = _prompts_s(state.work, count, which[:, 1], which[:, 2])
+        extra_s = _prompts_s(state.work, count, which[:, 1], normal[:, 4 * step + 2])
         length_s = floor_s + extra_s
         extras.append(extra_s)
     late = np.concatenate(extras[CHAIN_STEPS // 2 :])
@@ -150,12 +156,12 @@ def _decode_s(demand: Demand, state: SteadyState, steps: Floats, uniform: Floats
     mean_step = float(state.step_s @ chance)
     age = steps / max(demand.mean_steps, 1e-9)
     spread = np.sqrt(variance * _averaged(age))
-    met = np.clip(mean + spread * normal_quantile(uniform[:, 0]), 1.0, state.most_sequences)
+    met = np.clip(mean + spread * _normal(8)[:, 0], 1.0, state.most_sequences)
     own_s = steps * np.interp(met, batches, state.step_s) * (mean_step / float(np.interp(mean, batches, state.step_s)))
-    return own_s + np.maximum(_interruptions_s(state, own_s, uniform[:, 7], uniform[:, 5]), 0.0)
+    return own_s + np.maximum(_interruptions_s(state, own_s, uniform[:, 7]), 0.0)
 
 
-def _interruptions_s(state: SteadyState, own_s: Floats, first: Floats, second: Floats) -> Floats:
+def _interruptions_s(state: SteadyState, own_s: Floats, first: Floats) -> Floats:
     """Prompts of others within a request's own steps: each brings those that arrive while it is computed.
 
     The clusters are busy periods of M/G/1: mean Δ / (1 − ρ), second moment E[Δ²] / (1 − ρ)³; they begin at the
@@ -170,11 +176,11 @@ def _interruptions_s(state: SteadyState, own_s: Floats, first: Floats, second: F
     expected = state.rate_per_s * own_s + np.where(own_s > 0, state.behind_s / cluster_s, 0.0)
     few = expected < MOST_TOGETHER / 3
     clusters = np.where(
-        few, _poisson(np.where(few, expected, 0.0), first), expected + np.sqrt(expected) * normal_quantile(first)
+        few, _poisson(np.where(few, expected, 0.0), first), expected + np.sqrt(expected) * _normal(8)[:, 7]
     )
     even = 1.0 - state.spacing.steadiness * (1.0 - 1.0 / state.num_replicas)
     clusters = expected + (clusters - expected) * np.sqrt(even + (1.0 - even) * np.exp(-expected))
-    return np.asarray(clusters * cluster_s + np.sqrt(np.maximum(clusters, 0.0)) * spread_s * normal_quantile(second))
+    return np.asarray(clusters * cluster_s + np.sqrt(np.maximum(clusters, 0.0)) * spread_s * _normal(8)[:, 5])
 
 
 def _averaged(age: Floats) -> Floats:

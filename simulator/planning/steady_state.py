@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 ROUNDS = 4
 """Rounds of the fixed point of batch, prompts per step and step length."""
 
-QUEUE_STATES = 2048
+QUEUE_STATES = 512
 """Waiting requests that the birth-death law is followed to."""
 
 
@@ -187,10 +187,11 @@ def _birth_death(
     load = rate_per_s * (mean_steps * step_s * stretch + (behind_s if mean_steps > 0 else 0.0))
     full = load[places] / places
     saturated = bool(full >= 0.9995 and mean_steps > 0)
-    law = _law(load, 1)
     pool = min(num_replicas, POOLED)
-    if pool > 1 and spacing.pooling:
-        law = (1.0 - spacing.pooling) * law + spacing.pooling * _law(load, pool)
+    pooled = spacing.pooling if pool > 1 else 0.0
+    law = _law(load, pool) if pooled == 1.0 else _law(load, 1)
+    if 0.0 < pooled < 1.0:
+        law = (1.0 - pooled) * law + pooled * _law(load, pool)
     return SteadyState(
         rate_per_s, saturated, law, places, step_s, stretch, behind_s, work, others, num_replicas, spacing
     )

@@ -27,7 +27,15 @@ def test_a_built_in_scenario_loads_and_says_what_it_asks_and_assumes(name):
 
 
 def test_the_built_in_scenarios_are_those():
-    assert builtin_names() == ["code_completion", "h200_vs_b200_chat", "long_context", "offline_batch", "saturated"]
+    assert builtin_names() == [
+        "code_completion",
+        "h200_vs_b200_chat",
+        "llama_405b",
+        "long_context",
+        "offline_batch",
+        "reasoning_long_outputs",
+        "saturated",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,21 @@ def test_a_constant_needs_no_warm_up():
     assert mser(np.full(500, 3.0)) == 0
 
 
+def test_a_closed_loop_is_steady_once_its_clients_are_in():
+    arrival = np.concatenate((np.zeros(64), np.arange(1, 537) * 0.1))
+    finish = np.concatenate((np.arange(1, 537) * 0.1, 53.7 + np.arange(64) * 0.1)) - 1e-9
+    records = replace(
+        toys.toy_cluster(5.0, 600),
+        requests=toys.requests(arrival, arrival, arrival + 0.5, finish),
+        measured=slice(100, 600),
+    )
+
+    found = warm_up(records, "closed_loop")
+
+    assert found.found_requests == pytest.approx(64, abs=10)
+    assert not found.too_short
+
+
 def slowed(length, warmup, requests=3000):
     """A queue whose first requests are served more slowly."""
     arrival = np.cumsum(np.random.default_rng(5).standard_exponential(requests)) / 5.0
