@@ -14,6 +14,8 @@ ROWS = (
     768, 1024, 1536, 2048, 3072, 4096, 8192, 16384,
 )  # fmt: skip
 """Rows that are kept: on both sides of the tile sizes at which libraries change kernels, latency jumps there."""
+LEAST_GAP_US = 4.0
+"""A smaller difference may be work: quantising into a blockwise format takes longer than a tiny product [µs]."""
 LONG_US = (5e3, 50e3)
 """Latencies of products that run at the rate that the power limit allows for long [µs]."""
 
@@ -50,7 +52,7 @@ def launch_gap_us(floor_us: float, bf16_floor_us: float) -> float:
     (6.6, 0.0)
     """
     gap = floor_us - 2.0 * bf16_floor_us
-    return round(gap, 1) if gap >= 1.0 else 0.0
+    return round(gap, 1) if gap >= LEAST_GAP_US else 0.0
 
 
 def fit_table(rows: pd.DataFrame, dtype: LinearDtype) -> LinearTable:

@@ -195,12 +195,10 @@ class Engine:
         for sequence, draft, verdict in zip(plan.decoding, drafts, verdicts, strict=True):
             taken = sequence.append([*draft.tokens[: verdict.accepted], verdict.next_token])
             sequence.count(len(draft.tokens), verdict.accepted)
-            sequence.computed = len(sequence.tokens) - 1
             emissions.append(Emission(sequence, taken, min(verdict.accepted, len(taken))))
         firsts = iter(first_tokens)
         for chunk in plan.chunks:
             sequence = chunk.sequence
-            sequence.computed = chunk.start + chunk.num_tokens
             if sequence.scheduled_s != sequence.scheduled_s:
                 sequence.scheduled_s = marks.started_s
             if chunk.final:

@@ -110,7 +110,6 @@ class Scheduler:
             _, sequence = self.running.popitem()
             sequence.preemptions += 1
         self.pool.release(sequence.table)
-        sequence.computed = 0
         self.waiting.put_back(sequence)
         return sequence
 

@@ -33,7 +33,7 @@ class Request:
 
 @dataclass(slots=True, eq=False)
 class SequenceState:
-    """A request on its way. Its KV cache holds `computed` positions; the last token is never among them."""
+    """A request on its way. While it decodes, its KV cache is right for all tokens but the last."""
 
     number: int
     request: Request
@@ -44,7 +44,6 @@ class SequenceState:
     """Where its uniforms come from; None: nothing is drawn."""
     tokens: list[int]
     """Prompt and output so far."""
-    computed: int = 0
     table: BlockTable = field(default_factory=BlockTable)
     stopped: bool = False
     truncated: bool = False

@@ -155,8 +155,6 @@ class Replica:
             self.moving_s += blocks * self.limits.swap_block_s
         self.waiting.put_back(request, admission.prompts[request])
 
-    # Steps.
-
     def _mixed_step(self, chunks: list[Chunk], waiting: int, blocked_by: int) -> Generator[simpy.Event, Any, None]:
         """One step that computes prompt chunks beside the running sequences."""
         tokens, prompts, attended, moved = totals(chunks)
@@ -243,8 +241,6 @@ class Replica:
             return steps
         self._run_ends = None
         return len(ends)
-
-    # Ends of steps.
 
     def _commit(self, steps: int) -> int:
         """Let the running sequences put out the tokens of the steps just taken; how many."""

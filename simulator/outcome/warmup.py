@@ -3,7 +3,7 @@
 The rule drops the start that, dropped, makes the error of the mean of the rest smallest: batches of five, and of all
 cuts the one with the least sum of squares ÷ number², in the first half only. A minimum in the second half means that
 no steady part was found. It is asked of two sequences, the TTFT and the requests in the system at each arrival, and
-the later answer counts.
+the later answer counts; the clients of a closed loop are always in the system, so there only of the TTFT.
 
 At high load a stable queue has long excursions, and the rule cuts some of them away though nothing was warming up. So
 the stated warm-up is called too short only if what lies between its end and the cut differs from the steady part by
@@ -95,6 +95,8 @@ def warm_up(records: ClusterRecords, arrivals_kind: str, *, saturated: bool = Fa
     positions, sequences = _seen(records)
     if positions.size < FEWEST_BATCHES * BATCH:
         return WarmUp(None, False)
+    if arrivals_kind == "closed_loop":
+        sequences = sequences[:1]
     cuts = [mser(values) for values in sequences]
     stated = int(np.searchsorted(positions, records.measured.start))
     short = any(_still_warming(values, stated, cut) for values, cut in zip(sequences, cuts, strict=True))
@@ -103,7 +105,7 @@ def warm_up(records: ClusterRecords, arrivals_kind: str, *, saturated: bool = Fa
     return WarmUp(found, short)
 
 
-def _seen(records: ClusterRecords) -> tuple[NDArray[np.intp], tuple[Floats, Floats]]:
+def _seen(records: ClusterRecords) -> tuple[NDArray[np.intp], list[Floats]]:
     """Positions of the served requests up to the last measured one; their TTFT; requests in the system before each."""
     requests = records.requests
     ttft = (requests.first_token_s - requests.arrival_s)[: records.measured.stop]
@@ -111,7 +113,7 @@ def _seen(records: ClusterRecords) -> tuple[NDArray[np.intp], tuple[Floats, Floa
     arrivals = requests.arrival_s[positions]
     finished = np.sort(requests.finish_s[~np.isnan(requests.finish_s)])
     inside = np.arange(positions.size) - np.searchsorted(finished, arrivals, side="right")
-    return positions, (ttft[positions], np.maximum(inside, 0).astype(np.float64))
+    return positions, [ttft[positions], np.maximum(inside, 0).astype(np.float64)]
 
 
 def _still_warming(values: Floats, stated: int, cut: int | None) -> bool:

@@ -59,19 +59,22 @@ def rows_curve(products: Sequence[tuple[LinearTable, Product]], bandwidth_bytes_
 
 
 def shape_s(table: LinearTable, outputs: float, inputs: float) -> list[float]:
-    """Seconds at the table's rows for one shape: bilinear in outputs and inputs, the outer slopes beyond.
+    """Seconds at the table's rows for one shape: bilinear in outputs and inputs.
 
-    Below the smallest size the smallest, so a tiny matrix costs a launch; never negative.
+    Below the smallest size the smallest, so a tiny matrix costs a launch. Beyond the largest in proportion: matrices of
+    65,536 outputs and more are bound by bandwidth or arithmetic alone.
     """
-    i, a = _place(table.outputs, outputs)
-    j, b = _place(table.inputs, inputs)
+    n, k = min(outputs, float(table.outputs[-1])), min(inputs, float(table.inputs[-1]))
+    beyond = outputs / n * inputs / k
+    i, a = _place(table.outputs, n)
+    j, b = _place(table.inputs, k)
     corners = (
         ((1 - a) * (1 - b), table.us[i][j]),
         ((1 - a) * b, table.us[i][j + 1]),
         (a * (1 - b), table.us[i + 1][j]),
         (a * b, table.us[i + 1][j + 1]),
     )
-    return [1e-6 * sum(w * us[r] for w, us in corners) for r in range(len(table.rows))]
+    return [1e-6 * beyond * sum(w * us[r] for w, us in corners) for r in range(len(table.rows))]
 
 
 def outside(table: LinearTable, outputs: float, inputs: float) -> bool:

@@ -61,7 +61,8 @@ class StepModel(Protocol):
     """Prices steps of one deployment.
 
     For given sequences, prefill sequences and prefill tokens, both methods are affine in context_tokens and in
-    prefill_context_tokens, and never fall when any input grows.
+    prefill_context_tokens. They never fall when an input grows, or when a sequence comes with its context; the same
+    context in more sequences may take less time, for it is read with more parallelism.
     """
 
     def cost(self, shape: StepShape) -> StepCost:

@@ -101,12 +101,12 @@ def _with_prefixes(sample: RequestSample, prefix: Prefix) -> RequestSample:
 def normal_quantile(chance: Floats) -> Floats:
     """Standard normal quantile, to 4.5e-4.
 
-    >>> normal_quantile(np.array([0.5, 0.975])).round(3).tolist()
-    [0.0, 1.96]
+    >>> normal_quantile(np.array([0.025, 0.975])).round(3).tolist()
+    [-1.96, 1.96]
 
     Abramowitz and Stegun, 1964, 26.2.23.
     """
     tail = np.minimum(chance, 1.0 - chance)
     t = np.sqrt(-2.0 * np.log(tail))
     z = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
-    return np.asarray(np.where(chance < 0.5, -z, z)) + 0.0
+    return np.asarray(np.where(chance < 0.5, -z, z))

@@ -52,14 +52,14 @@ def test_the_sustained_rate_is_that_of_long_products():
 
 
 def test_a_quantised_format_that_waits_for_launches_has_a_gap_and_one_that_does_not_has_none():
-    eager = gemm("fp8").assign(latency_us=lambda t: t["latency_us"] + 8.0)
+    eager = gemm("fp8").assign(latency_us=lambda t: t["latency_us"] + 9.0)
     tables, fit_error, samples = fit_linear(pd.concat([gemm(), eager, gemm("nvfp4")]))
     gaps = {table.dtype: table.launch_gap_us for table in tables}
 
-    assert gaps == {"bf16": 0.0, "fp8": pytest.approx(4.0, abs=0.2), "nvfp4": 0.0}
+    assert gaps == {"bf16": 0.0, "fp8": pytest.approx(5.0, abs=0.3), "nvfp4": 0.0}
     assert fit_error.median_ape < 0.01
     assert samples == 3 * len(gemm())
 
 
-def test_a_gap_below_a_microsecond_is_noise():
-    assert launch_gap_us(6.3, 2.8) == 0.0
+def test_a_small_gap_may_be_work():
+    assert launch_gap_us(6.7, 2.2) == 0.0

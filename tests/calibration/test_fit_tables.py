@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from calibration.fit_collectives import fit_all_reduce
+from calibration.fit_linear import fit_table, predict
 from calibration.fit_moe import fit_moe
 from calibration.kernels import ALL_REDUCE_ELEMENT_BYTES, _all_reduce, check, merge, read_measurements
 from calibration.mla import without_projections
-from calibration.fit_linear import fit_table, predict
 from simulator.errors import ProfileError
 from tests.calibration.synthetic import gemm, plant
 

