@@ -18,9 +18,20 @@ from app.commands.init import init
 from app.commands.memory import memory
 from app.commands.run import run
 from app.commands.schema import schema
+from app.commands.validate import validate
 from app.guard import GuardedCommand
 
-COMMANDS: tuple[Callable[..., Any], ...] = (run, estimate, memory, compare, catalog, schema, init, doctor)
+COMMANDS: tuple[Callable[..., Any], ...] = (
+    run,
+    estimate,
+    memory,
+    compare,
+    validate,
+    catalog,
+    schema,
+    init,
+    doctor,
+)
 """In the order of `--help`."""
 
 EPILOG = """\b

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simulator.cluster.limits import StepTimes
+from simulator.errors import ScenarioError
 from simulator.physics.step import StepShape
 
 
@@ -103,6 +104,11 @@ class Replay:
 
     def __init__(self, protocol: Protocol, times: StepTimes) -> None:
         """Draw the lengths."""
+        if not protocol.chunked and protocol.prompt_tokens > protocol.token_budget:
+            raise ScenarioError(
+                f"prompts of {protocol.prompt_tokens} tokens cannot be split and never fit a step of "
+                f"{protocol.token_budget}; raise the token budget or allow chunks"
+            )
         self.p = protocol
         self.times = times
         rng = np.random.RandomState(protocol.seed)

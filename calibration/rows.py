@@ -109,6 +109,8 @@ def protocol_of(row: Any, deployment: Deployment, kv_tokens: int) -> Protocol:
     trtllm = row.engine == "trtllm"
     defaults = load_engine(row.engine).scheduler
     budget = defaults.max_num_batched_tokens
+    if trtllm and not closed:
+        budget = max(budget, int(row.isl))
     if trtllm and closed:
         budget = 16384
         if row.model == "deepseek-v3":

@@ -29,6 +29,17 @@ def step_model_of(deployment: Deployment) -> CatalogStepModel:
     return _step_model(deployment.model_copy(update={"replicas": 1}).model_dump_json(exclude_unset=True))
 
 
+def delivery_of(model: CatalogStepModel) -> tuple[float, int]:
+    """Seconds from a client's request to the scheduler, and steps by which tokens come late, by the fitted profile.
+
+    Neither without a profile whose constants were fitted.
+    """
+    profile = model.target.machine.profile
+    if profile is None or not profile.constants.source:
+        return 0.0, 0
+    return profile.constants.request_host_ms * 1e-3, profile.constants.overlap_steps
+
+
 def simulate_once(
     scenario: Scenario,
     deployment: str,
@@ -50,13 +61,16 @@ def simulate_once(
     """
     spec = scenario.deployments[deployment]
     workload = scenario.workload
-    limits = limits_of(deployment, spec, workload, step_by_step=step_by_step)
+    model = step_model_of(spec)
+    request_host_s, overlap_steps = delivery_of(model)
+    limits = limits_of(deployment, spec, workload, step_by_step=step_by_step)._replace(overlap_steps=overlap_steps)
     plan = ClusterPlan(
         num_replicas=replicas or spec.replicas,
         router=spec.router.kind,
         limits=limits,
-        times=step_model_of(spec),
+        times=model,
         planner=planner_of(spec, limits, list(workload.classes), scenario.seed, replication),
+        request_host_s=request_host_s,
         router_seed=int(acceptance_key(scenario.seed, replication)) ^ 1,
     )
     return simulate_cluster(plan, _load(workload, scenario.seed, replication, rate_per_s, concurrency))

@@ -10,7 +10,7 @@ from simulator.cluster.limits import Limits, StepTimes
 from simulator.cluster.plan import limits_of, planner_of
 from simulator.physics.step import StepShape
 from simulator.planning.sampled_requests import sample_requests
-from simulator.run import step_model_of
+from simulator.run import delivery_of, step_model_of
 from simulator.spec.scenario import Scenario
 
 Floats = NDArray[np.float64]
@@ -75,6 +75,10 @@ class Demand:
     prompt_sample: Floats
     """Equally likely numbers of prompt tokens that are computed, rising."""
     times: StepTimes
+    request_host_s: float
+    """Time from a client's request to the scheduler."""
+    overlap_steps: int
+    """Steps by which a token reaches the client after the step that computed it."""
     prompt_work: dict[int, PromptWork] = field(default_factory=dict)
     """Batch → what prompts add to its steps, filled as it is asked for."""
 
@@ -140,6 +144,7 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
         np.int64
     )
     times = step_model_of(spec)
+    request_host_s, overlap_steps = delivery_of(times)
     context = float(middle @ weight)
     grid = np.array([n for n in SEQUENCES if n < limits.max_num_seqs] + [limits.max_num_seqs], np.float64)
     return Demand(
@@ -158,6 +163,8 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
         new_tokens=new.astype(np.float64),
         prompt_sample=np.quantile(new, (np.arange(SAMPLED_PROMPTS) + 0.5) / SAMPLED_PROMPTS),
         times=times,
+        request_host_s=request_host_s,
+        overlap_steps=overlap_steps,
     )
 
 

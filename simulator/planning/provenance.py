@@ -18,6 +18,7 @@ from simulator.catalog.load import (
 from simulator.outcome.cost import resolve_price
 from simulator.physics.communication import link
 from simulator.physics.formats import compute_dtype, linear_efficiency
+from simulator.run import step_model_of
 from simulator.spec.deployment import CatalogPrice, Deployment
 from simulator.spec.hardware import ComputeDtype, Gpu, Links
 from simulator.spec.policy import EnginePolicy
@@ -37,7 +38,8 @@ def provenance(scenario: Scenario) -> dict[str, Any]:
         "version": package_version(),
         "seed": scenario.seed,
         "replications": scenario.replications,
-        "profile": UNCALIBRATED,
+        "profile": "; ".join(dict.fromkeys(_profile_said(d) for d in scenario.deployments.values())),
+        "calibration": {name: _calibration(deployment) for name, deployment in scenario.deployments.items()},
         "prices": {name: _price(deployment) for name, deployment in scenario.deployments.items()},
         "sources": [
             {"file": file, "key": key, "kind": source.kind, "ref": source.ref, "date": source.date.isoformat()}
@@ -54,6 +56,32 @@ def package_version() -> str:
         return version("specfleet")
     except PackageNotFoundError:
         return "not installed"
+
+
+def _profile_said(deployment: Deployment) -> str:
+    """One line: the measured profile, its date, and how far it was off on rows that nothing was fitted on."""
+    profile = step_model_of(deployment).calibration.profile
+    if profile is None:
+        return UNCALIBRATED
+    errors = [error for group in profile.held_out for error in (group.tpot,) if error is not None]
+    off = ", ".join(f"{error.median_ape:.0%}" for error in errors)
+    return f"{profile.name} of {profile.date} ({f'held-out TPOT error {off}' if off else 'no held-out rows'})"
+
+
+def _calibration(deployment: Deployment) -> dict[str, Any]:
+    """Profile of a deployment with its errors, and which parts of its step are extrapolated or uncalibrated."""
+    found = step_model_of(deployment).calibration
+    if found.profile is None:
+        return {"profile": None, "extrapolated": [], "uncalibrated": ["all"]}
+    return {
+        "profile": found.profile.name,
+        "date": found.profile.date,
+        "versions": found.profile.versions,
+        "fit_error": {part: error.median_ape for part, error in found.profile.fit_error.items()},
+        "held_out": [group.model_dump(exclude={"source"}) for group in found.profile.held_out],
+        "extrapolated": list(found.derived),
+        "uncalibrated": list(found.uncalibrated),
+    }
 
 
 def _price(deployment: Deployment) -> dict[str, Any]:
@@ -76,6 +104,9 @@ def _used(scenario: Scenario) -> Iterator[Used]:
         yield f"gpus/{deployment.gpu}", _named(gpu.sources, _read_of_gpu(gpu, engine, deployment))
         yield f"links/{gpu.links}", _read_of_links(load_links(gpu.links), gpu, deployment)
         yield f"engines/{deployment.engine.policy}", engine.sources
+        profile = step_model_of(deployment).calibration.profile
+        if profile is not None:
+            yield f"profiles/{profile.name}", profile.sources
         yield f"models/{deployment.target.model}", load_model(deployment.target.model).sources
         yield from _weights(deployment.target.weights)
         yield from _draft(deployment)

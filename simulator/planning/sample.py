@@ -57,7 +57,7 @@ def sample_latencies(demand: Demand, state: SteadyState) -> Latencies:
     ]
     prompts = demand.new_tokens[request]
     ttft_s = _first_token_s(demand, state, prompts, uniform)
-    ttft_s += _place_wait_s(state, uniform[:, 4])
+    ttft_s += _place_wait_s(state, uniform[:, 4]) + demand.request_host_s
     decode_s = _decode_s(demand, state, demand.steps[request], uniform)
     later = demand.output_tokens[request] - 1
     tpot_s = np.divide(decode_s, later, out=np.full(SAMPLE, np.nan), where=later > 0)
@@ -75,7 +75,10 @@ def _first_token_s(demand: Demand, state: SteadyState, prompts: Floats, uniform:
     seen = state.seen(float(state.step_s @ state.running) + work.mean_s)
     step_s = _step_in_progress_s(state, plain_s, seen)
     joint = _poisson(state.rate_per_s * seen * step_s, uniform[:, 3])
-    return uniform[:, 1] * step_s + plain_s + own_s + _prompts_s(work, joint, uniform[:, 2], _normal(8)[:, 7])
+    own_step_s = plain_s + own_s + _prompts_s(work, joint, uniform[:, 2], _normal(8)[:, 7])
+    arrived = _poisson(state.rate_per_s * seen * own_step_s, uniform[:, 4])
+    next_step_s = state.step_s[np.maximum(running, 1)] + _prompts_s(work, arrived, uniform[:, 6], _normal(8)[:, 3])
+    return uniform[:, 1] * step_s + own_step_s + demand.overlap_steps * next_step_s
 
 
 def _prompts_s(work: PromptWork, count: Floats, size: Floats, rest: Floats) -> Floats:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from calibration.replay import Protocol, Replay
+from simulator.errors import ScenarioError
 
 BASE = Protocol(
     prompt_tokens=1024,
@@ -113,3 +114,8 @@ def test_a_queue_at_the_start_is_served_to_its_end():
 
     assert 16.0 < found.mean_batch <= 32.0
     assert found.output_tokens_per_s > 500
+
+
+def test_a_prompt_that_never_fits_is_refused():
+    with pytest.raises(ScenarioError, match="never fit a step of 512"):
+        run(replace(BASE, token_budget=512, chunked=False))

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from simulator.outcome.report import EXTRA_FIELDS, ROW_FIELDS
-from simulator.planning.provenance import UNCALIBRATED
 from simulator.planning.study import StudyResult, Task, study, study_replication, to_json_ready
 from simulator.spec.scenario import Scenario
 from tests.simulator.outcome import specs, toys
@@ -164,9 +163,11 @@ def test_a_closed_loop_without_a_target_has_the_throughput_of_many_clients():
 def test_provenance_holds_version_seed_profile_prices_and_sources(result):
     found = result.report.provenance
 
-    assert (found["seed"], found["profile"]) == (1, UNCALIBRATED)
+    assert found["seed"] == 1
+    assert found["profile"].startswith("h200-sxm-vllm of ")
+    assert found["calibration"]["b200"]["profile"] == "b200-sxm-vllm"
     assert found["prices"]["b200"]["usd_per_gpu_hour"] == 5.0
-    assert {source["file"] for source in found["sources"]} >= {"gpus/h200-sxm", "gpus/b200-sxm", "models/llama-3.1-8b"}
+    assert {source["file"] for source in found["sources"]} >= {"gpus/h200-sxm", "profiles/b200-sxm-vllm"}
 
 
 def test_what_the_scenario_states_without_a_source_is_an_assumption():

@@ -1,0 +1,82 @@
+"""`specfleet validate`: predicted against published or own measurements."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.options import Debug, Jobs, Json, Quiet
+
+if TYPE_CHECKING:
+    from calibration.validate import Validation
+
+Measurements = Annotated[
+    Path, typer.Argument(metavar="CSV", help="Measured configurations, one a line, in the format of serving.csv.")
+]
+Page = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE.html", help="Write parity plots and tables to this file.")
+]
+
+
+def validate(
+    file: Measurements,
+    as_json: Json = False,
+    jobs: Jobs = None,
+    out: Page = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Compare predictions with measurements: error by group, bias, the worst rows.
+
+    Every line is replayed as it was measured: client, lengths, opening burst, token budget, waits, KV limit. Columns
+    that must be there: engine, gpu, model, load (closed_loop or queued_at_once), tp, isl, osl, and at least one of
+    ttft_ms, tpot_ms, output_tokens_per_s_per_gpu (means). A closed loop needs concurrency; precision is fp8 or fp4.
+    A line that cannot be predicted says why.
+
+    \b
+    Examples:
+      specfleet validate serving.csv
+      specfleet validate my_vllm_runs.csv --json --jobs 2
+      specfleet validate serving.csv --out parity.html
+    """
+    from app.console import note, print_json
+    from calibration.scores import summary
+
+    if out is not None:
+        check_page(out)
+    found = replayed(file, jobs, quiet=quiet)
+    table = summary(found)
+    if as_json:
+        print_json(table)
+    else:
+        from app.console import out_console
+        from app.tables.validation import validation_blocks
+
+        console = out_console()
+        for block in validation_blocks(table):
+            console.print(block)
+    if out is not None:
+        from app.report.parity import parity_html
+
+        out.write_text(parity_html(found, table), encoding="utf-8")
+        note(f"written: {out}", quiet=quiet)
+
+
+def check_page(out: Path) -> None:
+    """Refuse a place where no page can be written before minutes are spent on it."""
+    from simulator.errors import ScenarioError
+
+    if out.is_dir():
+        raise ScenarioError(f"--out {out}: a folder; name a file such as parity.html")
+    if not out.parent.is_dir():
+        raise ScenarioError(f"--out {out}: no folder {out.parent}")
+
+
+def replayed(file: Path, jobs: int | None, *, quiet: bool) -> "Validation":
+    """All rows predicted, with a progress bar."""
+    from app.progress import ProgressBar
+    from calibration.validate import validate as compare_rows
+
+    with ProgressBar(quiet=quiet) as bar:
+        bar.describe("replaying rows")
+        return compare_rows(file, jobs, bar.update)

@@ -1,0 +1,96 @@
+"""Parity plots as one HTML file: predicted against measured, on logarithmic axes, a marker a group."""
+
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from app.format import count, duration, percent
+from app.report.markup import Child, Markup, table, tag
+from app.report.page import NOTHING_FETCHED
+from app.report.scales import Label, log_scale, plain_number
+from app.report.svg import X_PX, Y_PX, Axis, Chart, legend
+from app.tables.validation import LOADS, TITLES, error_text, shown
+
+if TYPE_CHECKING:
+    from calibration.validate import Outcome, Validation
+
+WITHIN = 1.2
+"""Dashed lines at this factor above and below what was measured."""
+
+
+def parity_html(found: "Validation", summary: Mapping[str, Any]) -> str:
+    """The page; the summary is calibration.scores.summary of the validation."""
+    style = resources.files("app.report").joinpath("style.css").read_text(encoding="utf-8")
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", http_equiv="Content-Security-Policy", content=NOTHING_FETCHED),
+        tag("title", "Predicted against measured · specfleet"),
+        tag("style", Markup(style)),
+    )
+    body = tag("body", tag("main", *_sections(found, summary)))
+    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def _sections(found: "Validation", summary: Mapping[str, Any]) -> Iterator[Child]:
+    overall = summary["overall"]
+    yield tag("h1", "Predicted against measured")
+    says = f"{summary['file']}: {count(overall['count'])} rows, {percent(overall['share_predicted'])} predicted."
+    yield tag("p", says, class_="dim")
+    kept = [one for one in found.outcomes if not one.skipped and not one.reason]
+    kinds = sorted({kind(one) for one in kept})
+    charts = [chart for metric in TITLES if (chart := parity_chart(metric, kept, kinds)) is not None]
+    if charts:
+        lines = "The line is equality; dashed: 20 % above and below. Hollow: no constant was fitted on the group."
+        yield legend(kinds)
+        yield tag("div", *charts, class_="charts")
+        yield tag("p", lines, class_="hint")
+    yield tag("h2", "By group")
+    yield tag("p", "Errors in %: median (mean) bias; bias above 0: predicted more than measured.", class_="hint")
+    yield _groups(summary)
+    if summary["unpredicted"]:
+        yield tag("h2", "Not predicted")
+        yield table(("row", "reason"), [(row["id"], row["reason"]) for row in summary["unpredicted"]], wide="reason")
+
+
+def kind(one: "Outcome") -> str:
+    """What shares a marker."""
+    return f"{one.row.engine} {one.row.gpu} {one.row.model}"
+
+
+def parity_chart(metric: str, outcomes: "list[Outcome]", kinds: list[str]) -> Markup | None:
+    """Predicted against measured of one metric; None without any row that has both."""
+    from calibration.scores import pair, ratio
+
+    known = [(one, *pair(one, metric)) for one in outcomes if ratio(one, metric) > 0]
+    if not known:
+        return None
+    values = [value for _, *both in known for value in both]
+    label: Label = plain_number if metric == "output_tokens_per_s" else duration
+    x, y = log_scale(values, *X_PX), log_scale(values, *Y_PX)
+    chart = Chart(f"{TITLES[metric]}: predicted", Axis("measured", x, label), Axis("predicted", y, label))
+    for factor in (1.0, WITHIN, 1 / WITHIN):
+        low, high = max(x.low, x.low / factor), min(x.high, x.high / factor)
+        ends = [chart.at(at, at * factor) for at in (low, high)]
+        where = " ".join(f"{px:g},{py:g}" for px, py in ends)
+        chart.parts.append(
+            tag("polyline", points=where, class_="line", stroke_dasharray=None if factor == 1.0 else "4 3")
+        )
+    for one, predicted, measured in known:
+        says = f"{one.row.id}: {shown(metric, predicted)} predicted, {shown(metric, measured)} measured"
+        chart.dot(measured, predicted, kinds.index(kind(one)), hollow=one.half != "fitted", says=says)
+    return chart.markup()
+
+
+def _groups(summary: Mapping[str, Any]) -> Markup:
+    head = ("engine", "GPU", "model", "precision", "load", "constants", "rows", "predicted", *TITLES.values())
+    rows = [
+        (
+            group["engine"], group["gpu"], group["model"], group["precision"], LOADS[group["load"]],
+            group["half"].replace("_", "-"), count(group["count"]), percent(group["share_predicted"]),
+            *(error_text(group[metric]) for metric in TITLES),
+        )
+        for group in summary["groups_by_half"]
+    ]  # fmt: skip
+    return table(head, rows)

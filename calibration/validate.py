@@ -1,0 +1,214 @@
+"""Predicted against measured: every row of a serving CSV replayed as it was run (`specfleet validate`).
+
+A row that cannot be predicted says why. It imports neither torch nor the engine.
+"""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import fields, replace
+from functools import lru_cache
+from math import isfinite, nan
+from pathlib import Path
+from typing import NamedTuple
+
+from calibration.benchmark import Measured, Protocol, replay
+from calibration.causes import Circumstances, likely_cause
+from calibration.fitted_on import half_of
+from calibration.rows import Case, case_of, skip_reason
+from calibration.serving_csv import ServingRow, read_serving
+from simulator.errors import SimulatorError
+from simulator.physics.step import StepShape
+from simulator.physics.step_model import CatalogStepModel, build_step_model
+from simulator.spec.deployment import Deployment
+
+FASTER_THAN_KERNELS = 0.8
+"""A TPOT below this share of the predicted pure decode step, or a TTFT below this share of the predicted time of one
+prompt alone, breaks physics: something unsaid was at work."""
+FEW_ROWS = 24
+"""Rows up to which one process is faster than starting more."""
+Progress = Callable[[int, int], None]
+
+
+class Outcome(NamedTuple):
+    """What became of a row; times in seconds, rates in output tokens/s per GPU, nan where there is none."""
+
+    row: ServingRow
+    group: str
+    half: str
+    """fitted: a constant of its engine was fitted on its group; held_out: none was."""
+    ttft_s: float
+    tpot_s: float
+    tokens_per_s: float
+    """Predicted; the measured ones are in the row."""
+    mean_batch: float
+    reason: str = ""
+    """Why it could not be predicted; empty: it was."""
+    skipped: str = ""
+    """Why it is left out of goals; empty: it counts."""
+    flag: str = ""
+    """What is wrong with its measurement; empty: nothing."""
+    cause: str = ""
+    """What its error, if large, most likely comes from."""
+
+
+class Validation(NamedTuple):
+    """All rows, in the order of the file."""
+
+    path: str
+    outcomes: list[Outcome]
+
+
+def validate(path: Path, jobs: int | None = 1, progress: Progress | None = None) -> Validation:
+    """Predict every row of a file.
+
+    jobs: processes (None: one a core); the result does not depend on it.
+    """
+    rows = read_serving(path)
+    tell = progress or (lambda done, total: None)
+    wanted = min(jobs or _cores(), len(rows))
+    if wanted == 1 or (jobs is None and len(rows) <= FEW_ROWS):
+        outcomes = []
+        for done, row in enumerate(rows):
+            tell(done, len(rows))
+            outcomes.append(outcome(row))
+    else:
+        outcomes = _side_by_side(rows, wanted, tell)
+    tell(len(rows), len(rows))
+    return Validation(str(path), outcomes)
+
+
+def outcome(row: ServingRow) -> Outcome:
+    """A row predicted, or why it is not."""
+    nothing = Outcome(row, "", half_of(row, ""), nan, nan, nan, nan, skipped=skip_reason(row))
+    if reason := unreadable(row):
+        return nothing._replace(reason=reason)
+    try:
+        return _predicted(row, case_of(row))
+    except (SimulatorError, ValueError) as error:
+        return nothing._replace(reason=" ".join(str(error).split())[:300])
+    except Exception as error:  # a row never ends the run: what it met is its reason
+        return nothing._replace(reason=f"internal error: {type(error).__name__}: {error}")
+
+
+def unreadable(row: ServingRow) -> str:
+    """What of a row's configuration cannot be modelled; empty when all can."""
+    if row.precision not in ("fp8", "fp4"):
+        return f"precision {row.precision!r} is not known: fp8, fp4" if row.precision else "no precision"
+    if row.pp > 1:
+        return "pipeline parallelism is not replayed"
+    return ""
+
+
+def _predicted(row: ServingRow, case: Case) -> Outcome:
+    model = step_model(case.deployment)
+    protocol = protocol_of(case)
+    skipped, half = skip_reason(row), half_of(row, case.group)
+    nothing = Outcome(row, case.group, half, nan, nan, nan, nan, skipped=skipped)
+    if protocol.kv_tokens < protocol.prompt_tokens + protocol.output_tokens:
+        return nothing._replace(reason=f"no room for one request: KV for {protocol.kv_tokens:,} tokens")
+    found = replay(protocol, model)
+    decode_s, shape = _decode_step(protocol, model, found)
+    closed = protocol.concurrency is not None
+    circumstances = Circumstances(row, protocol, found.mean_batch, bool(model.outside(shape)))
+    return nothing._replace(
+        ttft_s=found.ttft_s if closed else nan,
+        tpot_s=found.tpot_s if closed else nan,
+        tokens_per_s=found.output_tokens_per_s / case.deployment.target.num_gpus,
+        mean_batch=found.mean_batch,
+        flag=_flag(row, decode_s, _prompt_alone_s(protocol, model)),
+        cause=likely_cause(circumstances),
+    )
+
+
+def protocol_of(case: Case) -> Protocol:
+    """How the row was run; prompts that leave no place beside them must have been split."""
+    known = {field.name: getattr(case.protocol, field.name) for field in fields(Protocol)}
+    protocol = Protocol(**known)
+    return replace(protocol, chunked=protocol.chunked or protocol.prompt_tokens >= protocol.token_budget)
+
+
+def _decode_step(protocol: Protocol, model: CatalogStepModel, found: Measured) -> tuple[float, StepShape]:
+    """Seconds of a step without prompts at the replay's mean batch and middle context, and its shape."""
+    batch = max(1, round(found.mean_batch))
+    share = (1 + protocol.shortest) / 2
+    context = batch * share * (protocol.prompt_tokens + protocol.output_tokens / 2)
+    constant, slope = model.decode_affine(batch)
+    return constant + slope * context, StepShape(batch, batch, context, 0, 0, 0.0, 0)
+
+
+def _prompt_alone_s(protocol: Protocol, model: CatalogStepModel) -> float:
+    """Seconds of a step that computes one prompt of mean length and nothing else."""
+    tokens = max(1, int(protocol.prompt_tokens * (1 + protocol.shortest) / 2))
+    return model.seconds(StepShape(0, 0, 0.0, 1, tokens, tokens * (tokens + 1) / 2, 0))
+
+
+def _flag(row: ServingRow, decode_s: float, prompt_s: float) -> str:
+    if row.tpot_ms * 1e-3 < FASTER_THAN_KERNELS * decode_s:
+        return f"faster than its kernels: a decode step of its batch takes {decode_s * 1e3:.3g} ms"
+    if row.ttft_ms * 1e-3 < FASTER_THAN_KERNELS * prompt_s:
+        return f"faster than its kernels: one prompt alone takes {prompt_s * 1e3:.3g} ms"
+    return ""
+
+
+def step_model(deployment: Deployment) -> CatalogStepModel:
+    """The step model of a deployment; rows that share it share what it has computed."""
+    return _remembered_model(deployment.model_dump_json())
+
+
+@lru_cache(maxsize=64)
+def _remembered_model(deployment: str) -> CatalogStepModel:
+    return build_step_model(Deployment.model_validate_json(deployment))
+
+
+# Processes.
+
+
+def _side_by_side(rows: Sequence[ServingRow], jobs: int, tell: Progress) -> list[Outcome]:
+    """All rows by several processes, the long ones first so that none is left over at the end."""
+    found: dict[int, Outcome] = {}
+    order = sorted(range(len(rows)), key=lambda i: -_weight(rows[i]))
+    with _Workers(jobs) as pool:
+        futures = {pool.submit(outcome, rows[i]): i for i in order}
+        for done, future in enumerate(as_completed(futures)):
+            tell(done, len(rows))
+            found[futures[future]] = future.result()
+    return [found[i] for i in range(len(rows))]
+
+
+def _weight(row: ServingRow) -> float:
+    """How long a row takes, in proportion."""
+    return row.concurrency * row.osl**0.5 if isfinite(row.concurrency) else 1e6
+
+
+class _Workers:
+    """Processes that an interrupt or error ends at once."""
+
+    def __init__(self, jobs: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_leave_interrupts)
+
+    def __enter__(self) -> ProcessPoolExecutor:
+        return self._pool
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self._pool.shutdown(wait=error is None, cancel_futures=error is not None)
+        if error is not None:
+            for process in multiprocessing.active_children():
+                process.terminate()
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is for the main process, which then ends the workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def predicted(validation: Validation) -> Iterator[Outcome]:
+    """The rows that were predicted and count towards goals."""
+    return (one for one in validation.outcomes if not one.reason and not one.skipped)
