@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest --doctest-modules -n $(JOBS) tests simulator s
 RECIPE := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-static bench schema golden pictures install-dev
+.PHONY: help demo test check check-static bench schema golden pictures install-dev profiles
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*  ## "} /^[a-z-]+:.*  ## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ check-static: install-dev  ## the part of `make check` that runs no test
 
 bench: install-dev  ## measure the simulator's speed; ends with a line of JSON
 	$(BIN)/python -m tests.bench.bench_cluster
+
+profiles: install-dev  ## rebuild the measured profiles from their kernel tables (needs aiconfigurator-core 0.12.0)
+	$(BIN)/python -m calibration.profiles
 
 schema: install-dev  ## write scenario.schema.json anew
 	$(BIN)/python -m scenarios.schema > scenario.schema.json.new

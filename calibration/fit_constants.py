@@ -18,9 +18,10 @@ from calibration.constants import FILE
 from calibration.replay import Measured, Replay
 from calibration.robust import Floats, error
 from calibration.rows import Case, case_of, skip_reason
+from calibration.versions import older
 from simulator.catalog.load import load_profile
 from simulator.physics.step_model import CatalogStepModel, step_model_with
-from simulator.spec.profile import EngineConstants, Error
+from simulator.spec.profile import EngineConstants, Error, Profile
 
 
 class Range(NamedTuple):
@@ -42,7 +43,7 @@ ROUNDS = 2
 OVERLAP_STEPS = 1
 """Asynchronous scheduling hands a token over one step later: how all three engines were run, not fitted."""
 TTFT_WEIGHT = 0.5
-FAR = 0.7
+FAR = 0.3
 """A log ratio beyond which a row no longer pulls: start-up effects, not constants, make such rows."""
 
 
@@ -73,15 +74,21 @@ def predict(chosen: Sequence[Case], constants: EngineConstants) -> list[Measured
     models: dict[str, CatalogStepModel] = {}
     out = []
     for case in chosen:
-        key = case.deployment.model_dump_json()
+        key = f"{case.old_kernels} {case.deployment.model_dump_json()}"
         if key not in models:
-            profile = load_profile(case.deployment.gpu, case.deployment.engine.policy)
-            if profile is not None:
-                profile = profile.model_copy(update={"constants": constants})
-            models[key] = step_model_with(profile, case.deployment)
+            models[key] = step_model_with(_profile(case, constants), case.deployment)
         protocol = replace(case.protocol, request_host_s=constants.request_host_ms * 1e-3)
         out.append(Replay(protocol, models[key]).run())
     return out
+
+
+def _profile(case: Case, constants: EngineConstants) -> Profile | None:
+    """The profile with these constants and the kernels that the case ran on."""
+    profile = load_profile(case.deployment.gpu, case.deployment.engine.policy)
+    if profile is None:
+        return None
+    profile = profile.model_copy(update={"constants": constants})
+    return older(profile) if case.old_kernels else profile
 
 
 def constants_at(point: Floats) -> EngineConstants:

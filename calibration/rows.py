@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from calibration.replay import Protocol
+from calibration.versions import is_old
 from simulator.catalog.load import load_engine, load_profile
 from simulator.physics.ledger import memory_ledger
 from simulator.spec.deployment import Deployment
@@ -24,6 +25,8 @@ class Case(NamedTuple):
     ttft_s: float
     tpot_s: float
     tokens_per_s_per_gpu: float
+    old_kernels: bool = False
+    """Whether it ran on a release with the kernels of calibration.versions."""
 
 
 def skip_reason(row: Any) -> str:
@@ -51,6 +54,7 @@ def case_of(row: Any, kv_tokens: int | None = None) -> Case:
         ttft_s=row.ttft_ms / 1e3,
         tpot_s=row.tpot_ms / 1e3,
         tokens_per_s_per_gpu=row.output_tokens_per_s_per_gpu,
+        old_kernels=is_old(row),
     )
 
 

@@ -35,6 +35,8 @@ class ServingRow(NamedTuple):
     tpot_ms: float
     output_tokens_per_s_per_gpu: float
     source: str
+    measured_on: str = ""
+    """ISO date; empty where the source does not say."""
 
 
 WORDS = ("engine", "gpu", "model", "load")
@@ -43,8 +45,8 @@ COUNTS = ("tp", "isl", "osl")
 """Columns that every line fills with a whole number."""
 OPTIONAL_COUNTS = ("concurrency", "pp", "dp", "moe_tp", "moe_ep")
 MEASURED = ("ttft_ms", "tpot_ms", "output_tokens_per_s_per_gpu")
-TEXTS = ("id", "precision", "source")
-IGNORED = ("engine_version", "gemm", "moe", "measured_on")
+TEXTS = ("id", "precision", "source", "measured_on")
+IGNORED = ("engine_version", "gemm", "moe")
 REQUIRED = (*WORDS, *COUNTS)
 KNOWN = (*TEXTS, *REQUIRED, *OPTIONAL_COUNTS, *MEASURED, *IGNORED)
 LOADS = ("closed_loop", "queued_at_once")

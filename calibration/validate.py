@@ -17,16 +17,18 @@ from typing import NamedTuple
 from calibration.benchmark import Measured, Protocol, replay
 from calibration.causes import Circumstances, likely_cause
 from calibration.fitted_on import half_of
-from calibration.rows import Case, case_of, skip_reason
+from calibration.rows import Case, case_of, deployment_of, skip_reason
 from calibration.serving_csv import ServingRow, read_serving
+from calibration.versions import older
+from simulator.catalog.load import load_profile
 from simulator.errors import SimulatorError
+from simulator.physics.ledger import memory_ledger
 from simulator.physics.step import StepShape
-from simulator.physics.step_model import CatalogStepModel, build_step_model
+from simulator.physics.step_model import CatalogStepModel, step_model_with
 from simulator.spec.deployment import Deployment
 
 FASTER_THAN_KERNELS = 0.8
-"""A TPOT below this share of the predicted pure decode step, or a TTFT below this share of the predicted time of one
-prompt alone, breaks physics: something unsaid was at work."""
+"""A time below this share of what its kernels take by the profile breaks physics: something unsaid was at work."""
 FEW_ROWS = 24
 """Rows up to which one process is faster than starting more."""
 Progress = Callable[[int, int], None]
@@ -86,7 +88,7 @@ def outcome(row: ServingRow) -> Outcome:
     if reason := unreadable(row):
         return nothing._replace(reason=reason)
     try:
-        return _predicted(row, case_of(row))
+        return _predicted(row, case_of(row, kv_tokens(deployment_of(row))))
     except (SimulatorError, ValueError) as error:
         return nothing._replace(reason=" ".join(str(error).split())[:300])
     except Exception as error:  # a row never ends the run: what it met is its reason
@@ -103,14 +105,14 @@ def unreadable(row: ServingRow) -> str:
 
 
 def _predicted(row: ServingRow, case: Case) -> Outcome:
-    model = step_model(case.deployment)
+    model = step_model(case)
     protocol = protocol_of(case)
     skipped, half = skip_reason(row), half_of(row, case.group)
     nothing = Outcome(row, case.group, half, nan, nan, nan, nan, skipped=skipped)
     if protocol.kv_tokens < protocol.prompt_tokens + protocol.output_tokens:
         return nothing._replace(reason=f"no room for one request: KV for {protocol.kv_tokens:,} tokens")
     found = replay(protocol, model)
-    decode_s, shape = _decode_step(protocol, model, found)
+    shape = _decode_step(protocol, model, found)[1]
     closed = protocol.concurrency is not None
     circumstances = Circumstances(row, protocol, found.mean_batch, bool(model.outside(shape)))
     return nothing._replace(
@@ -118,7 +120,7 @@ def _predicted(row: ServingRow, case: Case) -> Outcome:
         tpot_s=found.tpot_s if closed else nan,
         tokens_per_s=found.output_tokens_per_s / case.deployment.target.num_gpus,
         mean_batch=found.mean_batch,
-        flag=_flag(row, decode_s, _prompt_alone_s(protocol, model)),
+        flag=_flag(row, protocol, model, found),
         cause=likely_cause(circumstances),
     )
 
@@ -128,6 +130,12 @@ def protocol_of(case: Case) -> Protocol:
     known = {field.name: getattr(case.protocol, field.name) for field in fields(Protocol)}
     protocol = Protocol(**known)
     return replace(protocol, chunked=protocol.chunked or protocol.prompt_tokens >= protocol.token_budget)
+
+
+def kv_tokens(deployment: Deployment) -> int:
+    """Tokens of KV of a replica; 0 where its weights do not fit. The longest sequence of the model need not fit."""
+    row = min(memory_ledger("row", deployment), key=lambda row: row.kv_blocks)
+    return max(0, row.kv_blocks * row.kv_block_tokens)
 
 
 def _decode_step(protocol: Protocol, model: CatalogStepModel, found: Measured) -> tuple[float, StepShape]:
@@ -145,22 +153,37 @@ def _prompt_alone_s(protocol: Protocol, model: CatalogStepModel) -> float:
     return model.seconds(StepShape(0, 0, 0.0, 1, tokens, tokens * (tokens + 1) / 2, 0))
 
 
-def _flag(row: ServingRow, decode_s: float, prompt_s: float) -> str:
-    if row.tpot_ms * 1e-3 < FASTER_THAN_KERNELS * decode_s:
+def _flag(row: ServingRow, protocol: Protocol, model: CatalogStepModel, found: Measured) -> str:
+    """Why a measurement breaks physics as it is known here; empty when it does not.
+
+    A request cannot take less than one prompt alone, its tokens not less than the decode steps, and all of it not less
+    than its share of the work: while it runs, each of its companions has its prompt computed once.
+    """
+    decode_s = _decode_step(protocol, model, found)[0]
+    prompt_s = _prompt_alone_s(protocol, model)
+    outputs = protocol.output_tokens * (1 + protocol.shortest) / 2
+    ttft_s, tpot_s = row.ttft_ms * 1e-3, row.tpot_ms * 1e-3
+    own_s = max(0.0, prompt_s - model.decode_affine(1)[0])
+    work_s = found.mean_batch * own_s + outputs * decode_s
+    if tpot_s < FASTER_THAN_KERNELS * decode_s:
         return f"faster than its kernels: a decode step of its batch takes {decode_s * 1e3:.3g} ms"
-    if row.ttft_ms * 1e-3 < FASTER_THAN_KERNELS * prompt_s:
+    if ttft_s < FASTER_THAN_KERNELS * prompt_s:
         return f"faster than its kernels: one prompt alone takes {prompt_s * 1e3:.3g} ms"
+    if ttft_s + (outputs - 1) * tpot_s < FASTER_THAN_KERNELS * work_s:
+        return f"faster than its kernels: a request's share of the work takes {work_s * 1e3:.4g} ms"
     return ""
 
 
-def step_model(deployment: Deployment) -> CatalogStepModel:
-    """The step model of a deployment; rows that share it share what it has computed."""
-    return _remembered_model(deployment.model_dump_json())
+def step_model(case: Case) -> CatalogStepModel:
+    """The step model of a row, with its release's kernels; rows that share it share what it has computed."""
+    return _remembered_model(case.deployment.model_dump_json(), case.old_kernels)
 
 
 @lru_cache(maxsize=64)
-def _remembered_model(deployment: str) -> CatalogStepModel:
-    return build_step_model(Deployment.model_validate_json(deployment))
+def _remembered_model(deployment: str, old_kernels: bool) -> CatalogStepModel:
+    spec = Deployment.model_validate_json(deployment)
+    profile = load_profile(spec.gpu, spec.engine.policy)
+    return step_model_with(older(profile) if profile is not None and old_kernels else profile, spec)
 
 
 # Processes.

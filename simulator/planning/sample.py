@@ -21,6 +21,9 @@ SAMPLE = 512
 MOST_TOGETHER = 24
 """Prompts in one step that are told apart."""
 
+_STEERED = 3.0
+"""Mean steps with a prompt after which a router that looks at the load sends requests elsewhere; an assumption."""
+
 CHAIN_STEPS = 8
 """Steps after which step lengths no longer depend on the first."""
 
@@ -74,11 +77,17 @@ def _first_token_s(demand: Demand, state: SteadyState, prompts: Floats, uniform:
     own_s = np.interp(prompts, demand.prompt_sample, work.sample_s)
     seen = state.seen(float(state.step_s @ state.running) + work.mean_s)
     step_s = _step_in_progress_s(state, plain_s, seen)
-    joint = _poisson(state.rate_per_s * seen * step_s, uniform[:, 3])
+    steered_s = _STEERED * (float(state.step_s @ state.running) + work.mean_s) if _steers(state) else np.inf
+    joint = _poisson(state.rate_per_s * seen * np.minimum(step_s, steered_s), uniform[:, 3])
     own_step_s = plain_s + own_s + _prompts_s(work, joint, uniform[:, 2], _normal(8)[:, 7])
-    arrived = _poisson(state.rate_per_s * seen * own_step_s, uniform[:, 4])
+    arrived = _poisson(state.rate_per_s * seen * np.minimum(own_step_s, steered_s), uniform[:, 4])
     next_step_s = state.step_s[np.maximum(running, 1)] + _prompts_s(work, arrived, uniform[:, 6], _normal(8)[:, 3])
-    return uniform[:, 1] * step_s + own_step_s + demand.overlap_steps * next_step_s
+    return np.asarray(uniform[:, 1] * step_s + own_step_s + demand.overlap_steps * next_step_s)
+
+
+def _steers(state: SteadyState) -> bool:
+    """Whether the router sends requests elsewhere while a long prompt is computed here."""
+    return state.num_replicas > 1 and state.spacing.pooling > 0
 
 
 def _prompts_s(work: PromptWork, count: Floats, size: Floats, rest: Floats) -> Floats:
@@ -161,14 +170,15 @@ def _decode_s(demand: Demand, state: SteadyState, steps: Floats, uniform: Floats
     spread = np.sqrt(variance * _averaged(age))
     met = np.clip(mean + spread * _normal(8)[:, 0], 1.0, state.most_sequences)
     own_s = steps * np.interp(met, batches, state.step_s) * (mean_step / float(np.interp(mean, batches, state.step_s)))
-    return own_s + np.maximum(_interruptions_s(state, own_s, uniform[:, 7]), 0.0)
+    return own_s + np.maximum(_interruptions_s(state, own_s, uniform[:, 7], demand.overlap_steps), 0.0)
 
 
-def _interruptions_s(state: SteadyState, own_s: Floats, first: Floats) -> Floats:
+def _interruptions_s(state: SteadyState, own_s: Floats, first: Floats, overlap_steps: int) -> Floats:
     """Prompts of others within a request's own steps: each brings those that arrive while it is computed.
 
     The clusters are busy periods of M/G/1: mean Δ / (1 − ρ), second moment E[Δ²] / (1 − ρ)³; they begin at the
-    arrival rate over the request's own time, and one may be waiting when its own prompt is done.
+    arrival rate over the request's own time, and one may be waiting when its own prompt is done; where tokens come a
+    step late, that one delays the first token instead.
     """
     per_prompt = (1.0 - 1.0 / state.stretch) / max(state.rate_per_s, 1e-300)
     cluster_s = per_prompt * state.stretch
@@ -176,7 +186,8 @@ def _interruptions_s(state: SteadyState, own_s: Floats, first: Floats) -> Floats
         return np.zeros_like(own_s)
     square = state.work.square_s2 * (per_prompt / max(state.work.mean_s, 1e-12)) ** 2
     spread_s = float(max(square * state.stretch**3 - cluster_s**2, 0.0)) ** 0.5
-    expected = state.rate_per_s * own_s + np.where(own_s > 0, state.behind_s / cluster_s, 0.0)
+    behind_s = 0.0 if overlap_steps else state.behind_s
+    expected = state.rate_per_s * own_s + np.where(own_s > 0, behind_s / cluster_s, 0.0)
     few = expected < MOST_TOGETHER / 3
     clusters = np.where(
         few, _poisson(np.where(few, expected, 0.0), first), expected + np.sqrt(expected) * _normal(8)[:, 7]

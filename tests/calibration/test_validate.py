@@ -173,7 +173,7 @@ def test_the_summary_has_the_shape_of_the_design(published):
 def shift(row, kv_held=None, **changes):
     """TTFT and TPOT with a change ÷ without."""
     case = case_of(row, kv_held)
-    protocol, model = protocol_of(case), step_model(case.deployment)
+    protocol, model = protocol_of(case), step_model(case)
     base, moved = replay(protocol, model), replay(replace(protocol, **changes), model)
     return moved.ttft_s / base.ttft_s, moved.tpot_s / base.tpot_s
 
