@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest --doctest-modules -n $(JOBS) tests simulator s
 RECIPE := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-static bench schema golden pictures install-dev profiles
+.PHONY: help demo test check check-static bench schema golden validate pictures install-dev profiles
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*  ## "} /^[a-z-]+:.*  ## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,13 @@ schema: install-dev  ## write scenario.schema.json anew
 
 golden: install-dev  ## take the reports of the built-in scenarios as they are now
 	$(BIN)/python -m pytest tests/golden --update-golden
+
+SERVING ?= ../shared/measured/serving.csv
+
+validate: install-dev  ## replay all published serving rows; write docs/validation.md anew
+	$(BIN)/python -m calibration.fitted_on $(SERVING)
+	$(BIN)/python -m calibration.validation_doc $(SERVING) > docs/validation.md.new
+	mv docs/validation.md.new docs/validation.md
 
 pictures: install-dev  ## run the README's scenario; write its picture, its figures and its output anew
 	$(BIN)/python -m docs.pictures.make_pictures

@@ -18,6 +18,10 @@ class Circumstances(NamedTuple):
     row: ServingRow
     protocol: Protocol
     mean_batch: float
+    ranks: int
+    """Data-parallel ranks of the attention."""
+    experts: bool
+    """Whether the model is a mixture of experts."""
     outside: bool
     """Whether its decode step lies beyond what was measured of the kernels."""
 
@@ -27,17 +31,18 @@ def likely_cause(at: Circumstances) -> str:
 
     >>> row = ServingRow("a", 2, "trtllm", "h200-sxm", "m", "fp8", "closed_loop", 1, 1024, 1024, 8, *([0.0] * 7), "")
     >>> protocol = Protocol(1024, 1024, 80, 8, 8, 16384, 10**6, False, True, wait_iterations=20)
-    >>> likely_cause(Circumstances(row, protocol, 7.0, False))
+    >>> likely_cause(Circumstances(row, protocol, 7.0, 1, False, False))
     'batch wait'
     """
     held = {
+        "attention data-parallel: ranks wait for each other": at.ranks > 1,
         "extrapolated shape": at.outside,
         "KV-bound": _kv_bound(at),
         "queue at once: batch by memory, prompts in every step": at.protocol.concurrency is None,
         "batch wait": at.protocol.wait_iterations > 0,
         "long prefill": at.row.isl >= LONG_PROMPT,
+        "experts: routing skew, launches, collectives": at.experts,
         "host-bound steps": at.row.engine == "sglang",
-        "experts: routing skew and their collectives": at.row.moe_ep > 1 or at.row.moe_tp > 1,
         "small batch: per-step constants": at.mean_batch <= FEW_CLIENTS,
     }
     return next((cause for cause, holds in held.items() if holds), "step cost at its batch")

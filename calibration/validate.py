@@ -20,7 +20,7 @@ from calibration.fitted_on import half_of
 from calibration.rows import Case, case_of, deployment_of, skip_reason
 from calibration.serving_csv import ServingRow, read_serving
 from calibration.versions import older
-from simulator.catalog.load import load_profile
+from simulator.catalog.load import load_model, load_profile
 from simulator.errors import SimulatorError
 from simulator.physics.ledger import memory_ledger
 from simulator.physics.step import StepShape
@@ -114,7 +114,10 @@ def _predicted(row: ServingRow, case: Case) -> Outcome:
     found = replay(protocol, model)
     shape = _decode_step(protocol, model, found)[1]
     closed = protocol.concurrency is not None
-    circumstances = Circumstances(row, protocol, found.mean_batch, bool(model.outside(shape)))
+    target = case.deployment.target
+    experts = load_model(target.model).moe is not None
+    outside = bool(model.outside(shape))
+    circumstances = Circumstances(row, protocol, found.mean_batch, target.data_parallel, experts, outside)
     return nothing._replace(
         ttft_s=found.ttft_s if closed else nan,
         tpot_s=found.tpot_s if closed else nan,

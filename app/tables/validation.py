@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from app.format import ABSENT, count, cut, percent, plural, significant, times
+from app.format import ABSENT, count, cut, plural, significant, times
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -12,8 +12,12 @@ if TYPE_CHECKING:
 
 TITLES = {"ttft": "TTFT", "tpot": "TPOT", "output_tokens_per_s": "out tokens/s/GPU"}
 LOADS = {"closed_loop": "closed loop", "queued_at_once": "queue"}
-HALVES = {"fitted": "constants fitted on these", "held_out": "none fitted on these"}
+SHORT_LOADS = {"closed_loop": "closed", "queued_at_once": "queue"}
+HALVES = ("fitted", "held_out")
 MOST_REASONS = 8
+LEGEND = """\
+Errors in %: median (mean) bias; bias above 0: predicted more than measured. Fitted: constants of the engine were
+fitted on rows that differ in concurrency only; held-out: they were not."""
 
 
 def error_text(score: Mapping[str, Any]) -> str:
@@ -32,7 +36,7 @@ def validation_blocks(found: Mapping[str, Any]) -> "Iterator[RenderableType]":
     from rich.text import Text
 
     yield groups_table(found)
-    yield Text("Errors in %: median (mean) bias; bias above 0: predicted more than measured.", style="dim")
+    yield Text(LEGEND, style="dim")
     yield Text()
     if found["worst"]:
         yield worst_table(found["worst"])
@@ -43,21 +47,23 @@ def groups_table(found: Mapping[str, Any]) -> "Table":
     """A line a group, then all rows, those with fitted constants and the others."""
     table = _table("Predicted against measured")
     for name in ("engine", "GPU", "model", "", "load"):
-        table.add_column(name, no_wrap=name != "model", overflow="fold")
-    for name in ("rows", "predicted", *TITLES.values()):
+        table.add_column(name, overflow="fold")
+    for name in ("rows", *TITLES.values()):
         table.add_column(name, justify="right", no_wrap=True)
     for group in found["groups"]:
-        names = [group["engine"], group["gpu"], group["model"], group["precision"], LOADS[group["load"]]]
+        names = [group["engine"], group["gpu"], group["model"], group["precision"], SHORT_LOADS[group["load"]]]
         table.add_row(*names, *_figures(group), end_section=group is found["groups"][-1])
     table.add_row("all", "", "", "", "", *_figures(found["overall"]), style="bold")
-    for half, says in HALVES.items():
+    for half in HALVES:
         if found["halves"][half]["count"]:
-            table.add_row(half.replace("_", "-"), "", says, "", "", *_figures(found["halves"][half]))
+            table.add_row(half.replace("_", "-"), "", "", "", "", *_figures(found["halves"][half]))
     return table
 
 
 def _figures(group: Mapping[str, Any]) -> list[str]:
-    return [count(group["count"]), percent(group["share_predicted"]), *(error_text(group[name]) for name in TITLES)]
+    rows, share = count(group["count"]), group["share_predicted"]
+    told = rows if share == 1.0 else f"{count(share * group['count'])} of {rows}" if share is not None else rows
+    return [told, *(error_text(group[name]) for name in TITLES)]
 
 
 def worst_table(rows: Sequence[Mapping[str, Any]]) -> "Table":

@@ -15,7 +15,7 @@ from simulator.planning.steady_state import SteadyState
 
 Floats = NDArray[np.float64]
 
-SAMPLE = 512
+SAMPLE = 384
 """Requests of the sample."""
 
 MOST_TOGETHER = 24

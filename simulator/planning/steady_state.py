@@ -17,7 +17,7 @@ from simulator.planning.demand import Demand, PromptWork
 
 Floats = NDArray[np.float64]
 
-ROUNDS = 4
+ROUNDS = 3
 """Rounds of the fixed point of batch, prompts per step and step length."""
 
 QUEUE_STATES = 512

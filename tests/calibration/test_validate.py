@@ -167,6 +167,13 @@ def test_the_summary_has_the_shape_of_the_design(published):
     assert sum(half["count"] for half in found["halves"].values()) == found["overall"]["count"]
 
 
+def test_the_likely_cause_follows_the_circumstances():
+    assert outcome(TRTLLM).cause == "batch wait"
+    assert outcome(ROW._replace(tp=1, isl=8192)).cause in ("KV-bound", "long prefill")
+    assert outcome(ROW._replace(concurrency=2)).cause == "small batch: per-step constants"
+    assert "experts" in outcome(ROW._replace(model="gpt-oss-120b", gpu="b200-sxm", precision="fp4")).cause
+
+
 # The protocol: each detail moves the result as measured/README.md says.
 
 
