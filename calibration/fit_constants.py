@@ -37,8 +37,11 @@ CONSTANTS: dict[str, Range] = {
     "step_ms": Range(0.5, 0.3, 0.0, 5.0),
     "layer_us": Range(3.0, 3.0, 0.0, 40.0),
     "unfused_fraction": Range(0.7, 0.3, 0.0, 1.0),
+    "sequence_host_us": Range(10.0, 10.0, 0.0, 60.0),
     "request_host_ms": Range(15.0, 5.0, 0.0, 60.0),
 }
+HOST_BOUND = ("sglang",)
+"""Engines whose sequence_host_us is fitted; for the others it is 0, for it buys nothing on rows left out of the fit."""
 ROUNDS = 2
 OVERLAP_STEPS = 1
 """Asynchronous scheduling hands a token over one step later: how all three engines were run, not fitted."""
@@ -104,11 +107,14 @@ def log_ratios(chosen: Sequence[Case], predicted: Sequence[Measured]) -> Floats:
     return logs
 
 
-def linearise(chosen: Sequence[Case], point: Floats) -> Linear:
-    """Replay at a point and one step along each constant."""
+def linearise(chosen: Sequence[Case], point: Floats, fixed: Sequence[bool]) -> Linear:
+    """Replay at a point and one step along each constant that is not fixed."""
     at = log_ratios(chosen, predict(chosen, constants_at(point)))
     slopes = []
     for i, limits in enumerate(CONSTANTS.values()):
+        if fixed[i]:
+            slopes.append(np.zeros_like(at))
+            continue
         moved = point.copy()
         moved[i] += limits.step if moved[i] + limits.step <= limits.high else -limits.step
         slopes.append((log_ratios(chosen, predict(chosen, constants_at(moved))) - at) / (moved[i] - point[i]))
@@ -124,6 +130,8 @@ def solve(linear: Linear, weights: Floats, sweeps: int = 30) -> Floats:
     for _ in range(sweeps):
         before = point.copy()
         for i, limits in enumerate(CONSTANTS.values()):
+            if not linear.slopes[i].any():
+                continue
             grid = np.linspace(limits.low, limits.high, 201)
             losses = [_loss(linear, np.where(np.arange(point.size) == i, x, point), weights) for x in grid]
             point[i] = grid[int(np.argmin(losses))]
@@ -165,9 +173,10 @@ def report(engine: str, chosen: Sequence[Case]) -> dict[str, Any]:
     fitted, _ = halves(case.group for case in chosen)
     on = [case.group in fitted for case in chosen]
     off = [not x for x in on]
-    point = np.array([limits.start for limits in CONSTANTS.values()])
+    fixed = [name == "sequence_host_us" and engine not in HOST_BOUND for name in CONSTANTS]
+    point = np.array([0.0 if held else limits.start for held, limits in zip(fixed, CONSTANTS.values(), strict=True)])
     for _ in range(ROUNDS):
-        linear = linearise(chosen, point)
+        linear = linearise(chosen, point, fixed)
         point = solve(linear, weights_of(chosen, on))
     constants = constants_at(point)
     ratios = log_ratios(chosen, predict(chosen, constants))

@@ -1,5 +1,6 @@
 """Errors of predictions by group, and the rows that are worst: what `validate --json` prints."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import isfinite, log, nan
 from statistics import fmean, median
@@ -11,6 +12,8 @@ from calibration.validate import Outcome, Validation
 METRICS = ("ttft", "tpot", "output_tokens_per_s")
 GROUP = ("engine", "gpu", "model", "precision", "load")
 WORST = 10
+WORST_OF_A_KIND = 3
+"""Of one engine, GPU and model: one fault would fill the list."""
 
 
 def pair(one: Outcome, metric: str) -> tuple[float, float]:
@@ -94,10 +97,17 @@ def largest(one: Outcome) -> tuple[str, float]:
     return metric, known[metric]
 
 
-def worst(outcomes: Iterable[Outcome], most: int = WORST) -> list[Outcome]:
-    """The rows furthest off, by ratio in either direction."""
+def worst(outcomes: Iterable[Outcome], most: int = WORST, of_a_kind: int = WORST_OF_A_KIND) -> list[Outcome]:
+    """The rows furthest off, by ratio in either direction, few of each engine, GPU and model."""
     known = [(abs(log(value)), one) for one in outcomes if isfinite(value := largest(one)[1])]
-    return [one for _, one in sorted(known, key=lambda item: (-item[0], item[1].row.line))[:most]]
+    kinds: Counter[tuple[str, str, str]] = Counter()
+    found = []
+    for _, one in sorted(known, key=lambda item: (-item[0], item[1].row.line)):
+        kind = (one.row.engine, one.row.gpu, one.row.model)
+        kinds[kind] += 1
+        if kinds[kind] <= of_a_kind:
+            found.append(one)
+    return found[:most]
 
 
 def worst_row(one: Outcome) -> dict[str, Any]:

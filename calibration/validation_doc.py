@@ -33,7 +33,7 @@ def percent(value: float | None) -> str:
     return "–" if value is None else f"{value * 100:.1f} %"
 
 
-def errors(found: Mapping[str, Any]) -> str:
+def errors(found: Mapping[str, Any], digits: int = 1) -> str:
     """Median, mean in brackets, bias.
 
     >>> errors({"count": 2, "median_ape": 0.03, "mean_ape": 0.04, "bias": -0.01})
@@ -41,8 +41,8 @@ def errors(found: Mapping[str, Any]) -> str:
     """
     if not found["count"]:
         return "–"
-    bias = f"{found['bias'] * 100:+.1f} %".replace("-", "−")
-    return f"{percent(found['median_ape'])} ({percent(found['mean_ape'])}), {bias}"
+    middle, mean, bias = (found[name] * 100 for name in ("median_ape", "mean_ape", "bias"))
+    return f"{middle:.{digits}f} % ({mean:.{digits}f} %), {bias:+.1f} %".replace("-", "−")
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -122,7 +122,7 @@ def _goals_table(kept: Sequence[Outcome]) -> str:
         )
         met = "yes" if (found["median_ape"] or 0.0) <= SPEED_RATIO else "**no**"
         what = f"B200 FP4 ÷ H200 FP8, Llama-3.3-70B queued at once, best of each cell (median {middle})"
-        rows.append([what, "speed ratio", str(len(cells)), percent(SPEED_RATIO), errors(found), met])
+        rows.append([what, "speed ratio", str(len(cells)), percent(SPEED_RATIO), errors(found, 2), met])
     share = scores(kept)["share_predicted"]
     met = "yes" if share >= SHARE_PREDICTED else "**no**"
     rows.append(
@@ -134,7 +134,7 @@ def _goals_table(kept: Sequence[Outcome]) -> str:
 def _goal_line(goal: Goal) -> list[str]:
     wanted = percent(goal.median) + (f" ({percent(goal.mean)})" if goal.mean is not None else "")
     met = {True: "yes", False: "**no**", None: "no rows"}[goal.met]
-    return [goal.what, NAMES[goal.metric], str(goal.score["count"]), wanted, errors(goal.score), met]
+    return [goal.what, NAMES[goal.metric], str(goal.score["count"]), wanted, errors(goal.score, 2), met]
 
 
 def _peers_table(kept: Sequence[Outcome]) -> str:

@@ -28,6 +28,8 @@ def test_every_command_and_option_exists(line):
     _, name, *arguments = shlex.split(line.partition("|")[0])
 
     command = typer.main.get_command(build_app()).commands[name]
+    if hasattr(command, "commands"):
+        command = command.commands[arguments[0]]
 
     assert {argument for argument in arguments if argument.startswith("--")} <= options_of(command)
 

@@ -49,6 +49,11 @@ class Machine(NamedTuple):
             return self.policy.overhead.step_s
         return self.profile.constants.step_ms * 1e-3
 
+    @property
+    def sequence_s(self) -> float:
+        """Host time of a decoding sequence in a step; hidden while the kernels take longer."""
+        return self.profile.constants.sequence_host_us * 1e-6 if self.profile is not None else 0.0
+
 
 class Split(NamedTuple):
     """How a model is spread over the GPUs of a replica."""

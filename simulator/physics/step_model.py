@@ -62,6 +62,7 @@ class CatalogStepModel:
         self._logits_s: Memo[int, float] = Memo(
             lambda rows: self._head[rows].total_s + (self._sampler_s if rows else 0.0)
         )
+        self._host_s: Memo[tuple[int, int], float] = Memo(self._hosting_s)
         self._decode_s: Memo[tuple[int, int], Affine] = Memo(self._decoding_s)
         self._prompt_s: Memo[int, float] = Memo(lambda tokens: sum(self._prefill[tokens]))
 
@@ -93,7 +94,9 @@ class CatalogStepModel:
             prefill_attention_s=prefill_s + self._prefill_slope_s * prefill_context,
             collectives_s=layers.collectives_s + head.collectives_s,
             sampling_s=head.sampling_s + (self._sampler_s if verify_tokens + prompts else 0.0),
-            overhead_s=layers.launch_s + (self._step_s if verify_tokens + prefill_tokens else 0.0),
+            overhead_s=layers.launch_s
+            + (self._step_s if verify_tokens + prefill_tokens else 0.0)
+            + self._host_s[sequences, draft_tokens],
             draft_s=draft_s
             + draft_context_s * context
             + draft_prefill_s
@@ -154,9 +157,15 @@ class CatalogStepModel:
         constant, slope = self.draft.one_pass(sequences)
         return draft_tokens * constant, draft_tokens * slope
 
+    def _hosting_s(self, key: tuple[int, int]) -> float:
+        """Host time of so many decoding sequences beyond what their layers take: zero unless the host is the slower."""
+        sequences, draft_tokens = key
+        host_s = sequences * self.target.machine.sequence_s
+        return max(0.0, host_s - self._layers[sequences * (draft_tokens + 1)].total_s)
+
     def _decoding_s(self, key: tuple[int, int]) -> Affine:
         (attention_s, context_s), (draft_s, draft_context_s) = self._attention[key], self._drafting[key]
-        return attention_s + draft_s, context_s + draft_context_s
+        return attention_s + draft_s + self._host_s[key], context_s + draft_context_s
 
 
 def build_step_model(deployment: Deployment) -> CatalogStepModel:

@@ -28,9 +28,9 @@ def test_every_other_group_is_judged_and_none_is_both():
 
 def test_constants_come_back_from_how_rows_move():
     rng = np.random.default_rng(3)
-    truth = np.array([1.2, 8.0, 0.4, 21.0])
+    truth = np.array([1.2, 8.0, 0.4, 14.0, 21.0])
     start = np.array([limits.start for limits in CONSTANTS.values()])
-    slopes = rng.uniform(0.002, 0.02, (4, 60, 2))
+    slopes = rng.uniform(0.002, 0.02, (5, 60, 2))
     at = np.tensordot(start - truth, slopes, axes=1)
 
     assert solve(Linear(start, at, slopes), np.ones(60), sweeps=400) == pytest.approx(truth, rel=0.25)
@@ -38,7 +38,7 @@ def test_constants_come_back_from_how_rows_move():
 
 def test_rows_without_weight_do_not_pull():
     start = np.array([limits.start for limits in CONSTANTS.values()])
-    slopes = np.zeros((4, 10, 2))
+    slopes = np.zeros((5, 10, 2))
     slopes[0] = 0.1
     at = np.full((10, 2), 0.05)
     at[5:] = -0.2
@@ -48,7 +48,7 @@ def test_rows_without_weight_do_not_pull():
 
 
 def test_constants_keep_their_bounds_and_their_source():
-    constants = constants_at(np.array([0.4751, 4.0, 0.5, 16.2]))
+    constants = constants_at(np.array([0.4751, 4.0, 0.5, 0.0, 16.2]))
 
     assert (constants.step_ms, constants.source, constants.overlap_steps) == (0.475, "constants", 1)
 

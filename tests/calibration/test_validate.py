@@ -153,6 +153,12 @@ def test_the_worst_rows_are_the_furthest_off_in_either_direction():
     assert [one.row.id for one in worst(rows)] == ["low", "high", "near"]
 
 
+def test_one_fault_does_not_fill_the_list_of_the_worst():
+    rows = [made(0.004, id=str(i)) for i in range(9)] + [made(0.009, id="other", gpu="b200-sxm")]
+
+    assert [one.row.id for one in worst(rows)] == ["0", "1", "2", "other"]
+
+
 def test_the_summary_has_the_shape_of_the_design(published):
     found = summary(published)
     metric = {"count", "median_ape", "mean_ape", "bias"}
