@@ -1,67 +1,26 @@
 """Replay of a benchmark on one replica: the client as it was, the engine by the simulator, steps priced by a model."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import ceil
-from typing import NamedTuple
 
 import numpy as np
 
+from calibration.protocol import Measured, Protocol
 from simulator.cluster.cluster import ClusterPlan, Load, simulate_cluster
 from simulator.cluster.limits import Limits, StepTimes
 from simulator.cluster.paths import PathPlanner
 from simulator.cluster.records import ClusterRecords
 from simulator.cluster.traffic import RequestChunk
+from simulator.errors import ScenarioError
 
 BLOCK_TOKENS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Protocol:
-    """How the benchmark was run and how the engine was configured."""
-
-    prompt_tokens: int
-    output_tokens: int
-    requests: int
-    concurrency: int | None
-    """Requests in flight; None: all queued at the start."""
-    max_num_seqs: int
-    token_budget: int
-    """Tokens of a step, decoding sequences included."""
-    kv_tokens: int
-    """Tokens of KV in the replica."""
-    chunked: bool
-    """Whether a prompt may be split over steps."""
-    reserve_output: bool
-    """Whether a request is admitted only with KV for its whole output."""
-    prefill_first: bool = False
-    """Whether steps with prompts leave decoding sequences out (SGLang)."""
-    wait_iterations: int = 0
-    """Steps that new prompts wait for company while others decode."""
-    wait_tokens: int = 0
-    """Prompt tokens at which the wait ends early."""
-    overlap_steps: int = 1
-    """Steps by which a token reaches the client after the step that computed it."""
-    shortest: float = 0.8
-    """Lengths are uniform from this share of the nominal to the nominal."""
-    request_host_s: float = 0.0
-    """Time from a client's request to the scheduler's seeing it."""
-    skip_burst: bool = False
-    """Leave the opening burst out of the means."""
-    seed: int = 0
-
-
-class Measured(NamedTuple):
-    """What the client measured."""
-
-    ttft_s: float
-    tpot_s: float
-    output_tokens_per_s: float
-    mean_batch: float
-
-
 def replay(protocol: Protocol, times: StepTimes) -> Measured:
-    """Run the benchmark to the end of its last request."""
+    """Run the benchmark to the end of its last request.
+
+    Raises ScenarioError when a prompt fits into no step.
+    """
     limits = _limits(protocol)
     counts = np.asarray(limits.block_counts)
     reserved = limits.reserve_output_tokens is not None
@@ -75,7 +34,13 @@ def replay(protocol: Protocol, times: StepTimes) -> Measured:
         queued_at_once=protocol.concurrency is None,
         endless=False,
     )
-    return _measured(protocol, simulate_cluster(plan, load))
+    records = simulate_cluster(plan, load)
+    if records.requests.rejected.any():
+        raise ScenarioError(
+            f"prompts of up to {int(records.requests.prompt_tokens.max())} tokens never fit a step of "
+            f"{protocol.token_budget}: the engine does not split them"
+        )
+    return _measured(protocol, records)
 
 
 def _limits(protocol: Protocol) -> Limits:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from calibration.benchmark import Protocol
+from calibration.protocol import Protocol
 from calibration.serving_csv import ServingRow
 
 KV_BOUND = 0.85

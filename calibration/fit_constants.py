@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from calibration.benchmark import replay
 from calibration.constants import FILE
-from calibration.replay import Measured, Replay
+from calibration.protocol import Measured
 from calibration.robust import Floats, error
 from calibration.rows import Case, case_of, skip_reason
 from calibration.versions import older
@@ -81,7 +82,7 @@ def predict(chosen: Sequence[Case], constants: EngineConstants) -> list[Measured
         if key not in models:
             models[key] = step_model_with(_profile(case, constants), case.deployment)
         protocol = replace(case.protocol, request_host_s=constants.request_host_ms * 1e-3)
-        out.append(Replay(protocol, models[key]).run())
+        out.append(replay(protocol, models[key]))
     return out
 
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from calibration.replay import Protocol
+from calibration.protocol import Protocol
 from calibration.versions import is_old
 from simulator.catalog.load import load_engine, load_profile
 from simulator.physics.ledger import memory_ledger

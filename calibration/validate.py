@@ -14,9 +14,10 @@ from math import isfinite, nan
 from pathlib import Path
 from typing import NamedTuple
 
-from calibration.benchmark import Measured, Protocol, replay
+from calibration.benchmark import replay
 from calibration.causes import Circumstances, likely_cause
 from calibration.fitted_on import half_of
+from calibration.protocol import Measured, Protocol
 from calibration.rows import Case, case_of, deployment_of, skip_reason
 from calibration.serving_csv import ServingRow, read_serving
 from calibration.versions import older

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from calibration.replay import Protocol, Replay
+from calibration.benchmark import replay
+from calibration.protocol import Protocol
 from simulator.errors import ScenarioError
 
 BASE = Protocol(
@@ -31,7 +32,7 @@ class Times:
 
 
 def run(protocol):
-    return Replay(protocol, Times()).run()
+    return replay(protocol, Times())
 
 
 def test_one_request_alone_takes_its_prompt_and_its_steps():
