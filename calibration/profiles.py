@@ -24,7 +24,8 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "simulator" / "catalog" / "profiles"
 SHARED_GEMM = ROOT.parent / "shared" / "measured" / "kernels" / "gemm_vllm.parquet"
 PACKAGE = "aiconfigurator-core 0.12.0"
-RELEASED = date(2026, 11, 1)
+READ = date(2026, 11, 30)
+"""Day on which the tables were read; the package does not state its own."""
 TRTLLM = dict.fromkeys(("gemm", "attention", "mla", "moe", "comm"), "1.3.0rc20")
 VLLM = dict.fromkeys(("gemm", "attention", "mla", "moe", "comm"), "0.24.0")
 SGLANG = dict.fromkeys(("gemm", "attention", "mla", "moe", "comm"), "0.5.14")
@@ -98,7 +99,7 @@ def sources(recipe: Recipe) -> Sources:
             kind="measured",
             ref=f"{PACKAGE} (Apache-2.0, PyPI), systems/data/{recipe.gpu.replace('-', '_')}, {recipe.engine} "
             f"{recipe.versions['gemm']}: kernel latencies; fitted by calibration.profiles",
-            date=RELEASED,
+            date=READ,
         )
     }
     if recipe.engine == "vllm" and recipe.gpu in BLACKWELL:
@@ -106,21 +107,21 @@ def sources(recipe: Recipe) -> Sources:
             kind="derived",
             ref=f"{PACKAGE}, trtllm {TRTLLM['moe']}: vLLM runs TensorRT-LLM's MXFP4 kernels on 8-bit activations here "
             "(VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8, as benchmarks set it); its own table has 16-bit activations",
-            date=RELEASED,
+            date=READ,
         )
     if recipe.shared_gemm:
         out["gemm_fp8_block"] = Source(
             kind="measured",
             ref="shared/measured/kernels/gemm_vllm.parquet: vLLM 0.25 tables of a later aiconfigurator nightly "
             "(Apache-2.0); the 0.24 rows of fp8_block were timed eagerly",
-            date=RELEASED,
+            date=READ,
         )
     if engine_constants(recipe.engine).source:
         out["constants"] = Source(
             kind="derived",
             ref="calibration.fit_constants on half of the closed-loop groups of shared/measured/serving.csv "
             "(InferenceX, in aiconfigurator@095f58a5), replayed as measured; held-out errors are of the other half",
-            date=RELEASED,
+            date=READ,
         )
     return out
 
@@ -128,7 +129,7 @@ def sources(recipe: Recipe) -> Sources:
 def build(recipe: Recipe) -> Profile:
     """Fit one profile."""
     versions = dict(recipe.versions) | ({"gemm_fp8_block": "0.25"} if recipe.shared_gemm else {})
-    header = Header(recipe.gpu, recipe.engine, RELEASED.isoformat(), versions, sources(recipe))
+    header = Header(recipe.gpu, recipe.engine, READ.isoformat(), versions, sources(recipe))
     constants = engine_constants(recipe.engine)
     profile = fit_profile(header, measurements(recipe), constants, held_out(recipe.gpu, recipe.engine))
     return with_sources(profile, header.sources)

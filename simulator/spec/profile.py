@@ -203,7 +203,7 @@ class Profile(Spec):
     engine: Name
     """Engine policy."""
     date: Text
-    """Day of the source's release (ISO)."""
+    """Day on which the measurements were read (ISO)."""
     versions: dict[str, Text]
     """Part → engine or library version that was measured."""
     samples: dict[Part, Count]
