@@ -102,7 +102,7 @@ def comparison(leader: str | None = "plain", runner_up: str | None = "spec", **c
 
 def call(*arguments: str | Path) -> Any:
     """What a command answers: exit_code, stdout, stderr."""
-    return CliRunner().invoke(build_app(), [str(argument) for argument in arguments])
+    return CliRunner(env={"COLUMNS": "120"}).invoke(build_app(), [str(argument) for argument in arguments])
 
 
 def rendered(*blocks: Any, width: int = 120) -> str:
