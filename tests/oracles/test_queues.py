@@ -23,7 +23,9 @@ def waits(records: ClusterRecords) -> float:
     return float((records.requests.scheduled_s - records.requests.arrival_s)[measured].mean())
 
 
-@pytest.mark.parametrize("load", [0.3, 0.7, 0.85])
+@pytest.mark.parametrize(
+    "load", [pytest.param(0.3, marks=pytest.mark.slow), 0.7, pytest.param(0.85, marks=pytest.mark.slow)]
+)
 def test_fixed_service_one_at_a_time_is_m_d_1(load):
     plan = make_plan(LinearTimes(1.0), max_num_seqs=1)
 
@@ -34,7 +36,9 @@ def test_fixed_service_one_at_a_time_is_m_d_1(load):
     assert mean == pytest.approx(load / (2 * (1 - load)), abs=Z_999 * error)
 
 
-@pytest.mark.parametrize("load", [0.3, 0.7, 0.85])
+@pytest.mark.parametrize(
+    "load", [pytest.param(0.3, marks=pytest.mark.slow), 0.7, pytest.param(0.85, marks=pytest.mark.slow)]
+)
 def test_exponential_service_one_at_a_time_is_m_m_1(load):
     def exponential(rng, count):
         return np.maximum(np.rint(rng.standard_exponential(count) * 10_000), 1).astype(np.int64), np.ones(
