@@ -24,7 +24,7 @@ MOST_TOGETHER = 24
 _STEERED = 3.0
 """Mean steps with a prompt after which a router that looks at the load sends requests elsewhere; an assumption."""
 
-CHAIN_STEPS = 8
+CHAIN_STEPS = 6
 """Steps after which step lengths no longer depend on the first."""
 
 

@@ -12,7 +12,7 @@ from simulator.planning.sample import Latencies, sample_latencies
 from simulator.planning.steady_state import SteadyState, saturation_rate, solve
 from simulator.spec.workload import Slo
 
-RATE_TOLERANCE = 0.006
+RATE_TOLERANCE = 0.01
 """Relative precision of a rate that is sought."""
 
 MOST_EVALUATIONS = 25
