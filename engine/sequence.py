@@ -57,6 +57,8 @@ class SequenceState:
     """By position: how often a draft token was verified there."""
     accepted_at: list[int] = field(default_factory=list)
     """By position: how often it was accepted; counted before the cut at the output length."""
+    rounds: list[tuple[int, int]] = field(default_factory=list)
+    """Draft tokens verified and accepted by each verify step, in order; before the cut at the output length."""
     committed_tokens: int = 0
     """Tokens committed by verify steps, bonus tokens included, before the cut at the output length."""
     preemptions: int = 0
@@ -90,6 +92,7 @@ class SequenceState:
     def count(self, drafted: int, accepted: int) -> None:
         """Record one verify step."""
         self.steps += 1
+        self.rounds.append((drafted, accepted))
         self.committed_tokens += accepted + 1
         while len(self.drafted_at) < drafted:
             self.drafted_at.append(0)

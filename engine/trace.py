@@ -92,9 +92,9 @@ STEP_COLUMNS = (
 REQUEST_COLUMNS = (
     "request", "label", "arrival_s", "scheduled_s", "first_token_s", "finish_s", "prompt_tokens", "output_tokens",
     "steps", "drafted_tokens", "committed_tokens", "accepted_tokens", "preemptions", "truncated", "drafted_at",
-    "accepted_at",
+    "accepted_at", "drafted_by_round", "accepted_by_round",
 )  # fmt: skip
-"""Header of requests.csv; the last two are counts by draft position, joined by blanks."""
+"""Header of requests.csv; the last four are counts by draft position and by verify step, joined by blanks."""
 
 
 def step_values(row: StepRow) -> tuple[Any, ...]:
@@ -110,8 +110,17 @@ def request_values(sequence: SequenceState) -> tuple[Any, ...]:
     return (
         s.number, s.request.label, s.request.arrival_s, s.scheduled_s, s.first_token_s, s.finish_s,
         len(s.request.prompt), s.num_output, s.steps, drafted, s.committed_tokens, accepted, s.preemptions,
-        s.truncated, " ".join(map(str, s.drafted_at)), " ".join(map(str, s.accepted_at)),
+        s.truncated, *map(_joined, (s.drafted_at, s.accepted_at, *_columns(s.rounds))),
     )  # fmt: skip
+
+
+def _joined(counts: Iterable[int]) -> str:
+    return " ".join(map(str, counts))
+
+
+def _columns(rounds: Iterable[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    pairs = list(rounds)
+    return [drafted for drafted, _ in pairs], [accepted for _, accepted in pairs]
 
 
 def write_trace(

@@ -84,6 +84,19 @@ def test_files_hold_what_was_recorded(served, tmp_path):
     assert json.loads((tmp_path / "out" / "about.json").read_text()) == {"threads": 1}
 
 
+def test_rounds_say_what_each_verify_step_drafted_and_accepted(served, tmp_path):
+    engine, sequences = served
+    write_trace(tmp_path, engine.steps, sequences, {})
+
+    for s in sequences:
+        assert len(s.rounds) == s.steps
+        assert sum(drafted for drafted, _ in s.rounds) == sum(s.drafted_at)
+        assert sum(accepted + 1 for _, accepted in s.rounds) == s.committed_tokens
+    with (tmp_path / "requests.csv").open(encoding="utf-8") as file:
+        row = next(csv.DictReader(file))
+    assert [int(n) for n in row["accepted_by_round"].split()] == [accepted for _, accepted in sequences[0].rounds]
+
+
 def test_a_row_costs_microseconds():
     plan = Plan([], [], 0, "nothing", ())
     rows, best = [], 1.0
