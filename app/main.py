@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from app.commands.calibrate import build_calibrate
 from app.commands.catalog import catalog
 from app.commands.compare import compare
 from app.commands.doctor import doctor
@@ -61,6 +62,7 @@ def build_app() -> typer.Typer:
     app.callback()(_root)
     for command in COMMANDS:
         app.command(cls=GuardedCommand)(command)
+    app.add_typer(build_calibrate())
     app.add_typer(build_import())
     return app
 
