@@ -86,9 +86,12 @@ class Engine:
         self.scheduler.add(sequence)
         return sequence
 
-    def step(self) -> list[Emission]:
-        """Take one step; the tokens that it put out."""
-        marks = Marks(self.clock)
+    def step(self, now_s: float | None = None) -> list[Emission]:
+        """Take one step; the tokens that it put out.
+
+        now_s: when it began, by the engine's clock; None: now.
+        """
+        marks = Marks(self.clock, now_s)
         plan = self._schedule()
         marks.planned_s = self.clock()
         drafts = self._draft(plan)

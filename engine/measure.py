@@ -15,9 +15,9 @@ class Marks:
 
     __slots__ = ("clock", "drafted_s", "kv_blocks", "laid_out_s", "planned_s", "sampled_s", "started_s", "verified_s")
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], now_s: float | None = None) -> None:
         self.clock = clock
-        self.started_s = clock()
+        self.started_s = clock() if now_s is None else now_s
         self.planned_s = self.drafted_s = self.laid_out_s = self.verified_s = self.sampled_s = self.started_s
         self.kv_blocks = 0
         """Blocks held during the step."""
