@@ -174,7 +174,7 @@ def write_run(
     report: the report as HTML.
     """
     short = {key: value for key, value in summary.items() if key != "replications"}
-    folder.write_text("scenario.yaml", _yaml(resolved_document(loaded)))
+    folder.write_text("scenario.yaml", to_yaml(resolved_document(loaded)))
     folder.write_text("summary.json", _indented(short))
     folder.write("summary.parquet", _parquet_writer([*summary["rows"], *summary["replications"]]))
     folder.write_text("report.html", report)
@@ -200,7 +200,8 @@ class _NoAnchors(yaml.SafeDumper):
         return True
 
 
-def _yaml(document: Mapping[str, Any]) -> str:
+def to_yaml(document: Mapping[str, Any]) -> str:
+    """A scenario's mapping as the text of a file that loads to it again."""
     return str(yaml.dump(dict(document), Dumper=_NoAnchors, sort_keys=False, allow_unicode=True))
 
 

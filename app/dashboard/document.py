@@ -1,0 +1,74 @@
+"""A scenario that came from a browser: parsed, refused where it would touch the server, checked, edited.
+
+Knows nothing of pages.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from scenarios.load import LoadedScenario, load_scenario
+from scenarios.problems import Problem, fail
+from scenarios.store import resolved_document, to_yaml
+from scenarios.yaml_nodes import Node, parse_yaml
+
+FILE = "scenario.yaml"
+"""How messages call a text that has no file."""
+
+MAX_POINTS = 64
+"""Points of a sweep that a browser may ask for."""
+
+_NO_TRACES = "traces are files of the server: replay this scenario with `specfleet run`, or fit a workload by " + (
+    "`specfleet import trace FILE --fit`"
+)
+
+
+def checked(text: str, file: str = FILE) -> LoadedScenario:
+    """A scenario from a text that a browser sent; ScenarioError for all that is wrong with it.
+
+    No file is looked for: a trace is refused before anything is loaded.
+    """
+    root, _ = parse_yaml(text, file)
+    refused = list(_traces(root))
+    if refused:
+        fail(refused)
+    loaded = load_scenario(file, text=text)
+    if len(loaded.points) > MAX_POINTS:
+        fail([Problem(file, 0, "sweep", f"{len(loaded.points)} points; a browser gets at most {MAX_POINTS}")])
+    return loaded
+
+
+def _traces(node: Node) -> Iterator[Problem]:
+    """Every place that would open a file, however deep, sweeps and places yet unknown included."""
+    if isinstance(node.value, list):
+        for item in node.value:
+            yield from _traces(item)
+    elif isinstance(node.value, dict):
+        for key, inner in node.value.items():
+            if str(key).rpartition(".")[2] == "file" or (key == "kind" and inner.value == "trace"):
+                yield Problem(inner.file, inner.line, str(key), _NO_TRACES)
+            else:
+                yield from _traces(inner)
+
+
+def mapping_of(loaded: LoadedScenario) -> dict[str, Any]:
+    """What a scenario says, every deployment written out: the state that file, link and controls share."""
+    return resolved_document(loaded)
+
+
+def from_mapping(mapping: Mapping[str, Any]) -> LoadedScenario:
+    """The scenario that a mapping says, checked like a file."""
+    return checked(to_yaml(mapping))
+
+
+def edited(loaded: LoadedScenario, changes: Mapping[str, Any]) -> LoadedScenario:
+    """The scenario with values put at dotted paths, all of them or none; ScenarioError says what is wrong."""
+    sets = [f"{path}={_flow(value)}" for path, value in changes.items()]
+    changed = load_scenario(FILE, sets, text=to_yaml(mapping_of(loaded)))
+    return from_mapping(mapping_of(changed))
+
+
+def _flow(value: Any) -> str:
+    """A value as YAML on one line."""
+    return yaml.safe_dump(value, default_flow_style=True, width=10**9).removesuffix("...\n").strip()

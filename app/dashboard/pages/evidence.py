@@ -1,0 +1,8 @@
+"""The page evidence."""
+
+import streamlit as st
+
+
+def page() -> None:
+    """Draw the page."""
+    st.write("evidence")

@@ -1,0 +1,92 @@
+"""The scenario that a browser looks at: one mapping, which controls, files and links edit alike.
+
+Widgets show what the mapping says and edit it by `apply`; they hold nothing of their own.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from app.dashboard.document import checked, edited, from_mapping, mapping_of
+from scenarios.files import builtin_names
+from scenarios.load import LoadedScenario, load_scenario
+from simulator.errors import SimulatorError
+from simulator.spec.scenario import Scenario
+
+DEFAULT = "h200_vs_b200_chat"
+"""What is open at first."""
+
+LOADED, POINT, PROBLEM = "specfleet_loaded", "specfleet_point", "specfleet_problem"
+"""Keys of the session."""
+
+
+def loaded() -> LoadedScenario:
+    """The checked scenario of this browser; the first built-in one until it opens another."""
+    if LOADED not in st.session_state:
+        open_built_in(DEFAULT)
+    found: LoadedScenario = st.session_state[LOADED]
+    return found
+
+
+def current() -> Scenario:
+    """The scenario that pages show: the chosen point of the sweep, or the only one."""
+    points = loaded().points
+    return points[min(point(), len(points) - 1)].scenario
+
+
+def point() -> int:
+    """Number of the chosen point of the sweep."""
+    return int(st.session_state.get(POINT, 0))
+
+
+def mapping() -> dict[str, Any]:
+    """The scenario as a mapping, deployments written out: what a file and a link hold."""
+    return mapping_of(loaded())
+
+
+def apply(path: str, value: Any) -> bool:
+    """Put a value at a dotted path; False, and the reason on top of the page, when the scenario does not take it."""
+    return apply_all({path: value})
+
+
+def apply_all(changes: Mapping[str, Any]) -> bool:
+    """Put values at dotted paths, all or none."""
+    try:
+        _keep(edited(loaded(), changes))
+    except SimulatorError as error:
+        st.session_state[PROBLEM] = str(error)
+        return False
+    return True
+
+
+def replace(new: Mapping[str, Any]) -> None:
+    """Take another scenario; SimulatorError when it is not a valid one."""
+    _keep(from_mapping(new))
+    st.session_state[POINT] = 0
+
+
+def replace_text(text: str, file: str = "scenario.yaml") -> None:
+    """Take another scenario from the text of a file; SimulatorError when it is not a valid one."""
+    found = checked(text, file)
+    replace(mapping_of(found))
+
+
+def open_built_in(name: str) -> None:
+    """Take a built-in scenario."""
+    replace(mapping_of(load_scenario(name)))
+
+
+def built_ins() -> list[str]:
+    """Names of the built-in scenarios."""
+    return builtin_names()
+
+
+def take_problem() -> str | None:
+    """What the last edit was refused for, once."""
+    problem: str | None = st.session_state.pop(PROBLEM, None)
+    return problem
+
+
+def _keep(found: LoadedScenario) -> None:
+    st.session_state[LOADED] = found

@@ -1,0 +1,1 @@
+"""Figures of the dashboard: results in, Plotly figures out; streamlit is not known here."""
