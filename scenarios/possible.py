@@ -49,13 +49,13 @@ def _positions(deployment: Deployment, classes: Mapping[str, float]) -> Iterator
     known = deployment.speculation.draft.acceptance
     proposed = deployment.speculation.propose.draft_tokens
     for name in dict.fromkeys(name if name in known else "all" for name in classes):
-        most, what = _measured(known[name])
+        most, what = min(_measured(known[name]), _drafted(known[name]), key=lambda found: found[0])
         if proposed > most:
             message = f"{proposed}, but {what} of class {name}: propose at most {most}, or measure more positions"
             yield ("speculation", "propose", "draft_tokens"), message
 
 
-def _measured(acceptance: Acceptance) -> tuple[int, str]:
+def _measured(acceptance: Acceptance) -> tuple[float, str]:
     """Draft tokens up to which acceptance is known, and what says so."""
     if acceptance.preset is not None:
         most = max(load_acceptance(acceptance.preset).tokens_per_step)
@@ -67,6 +67,12 @@ def _measured(acceptance: Acceptance) -> tuple[int, str]:
         return most, f"the histogram goes up to {most} accepted tokens, that"
     assert acceptance.at is not None
     return acceptance.at, f"tokens_per_step was measured at {acceptance.at} draft tokens, that"
+
+
+def _drafted(acceptance: Acceptance) -> tuple[float, str]:
+    """Draft tokens up to which it is known how many are proposed, and what says so."""
+    most = max(acceptance.drafted) if acceptance.drafted else math.inf
+    return most, f"drafted goes up to {most:g} tokens, that"
 
 
 def _token_budget(deployment: Deployment) -> Iterator[tuple[Path, str]]:

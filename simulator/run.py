@@ -8,11 +8,12 @@ from math import ceil
 import numpy as np
 
 from simulator.cluster.cluster import ClusterPlan, Load, simulate_cluster
-from simulator.cluster.plan import limits_of, planner_of
+from simulator.cluster.plan import drafted_mix, limits_of, planner_of
 from simulator.cluster.records import ClusterRecords
 from simulator.cluster.sessions import with_prefixes
 from simulator.cluster.streams import acceptance_key
 from simulator.cluster.traffic import RequestChunk, offered_rate, request_chunks
+from simulator.physics.drafted import DeploymentSteps, DraftedStepModel
 from simulator.physics.step_model import CatalogStepModel, build_step_model
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
@@ -29,7 +30,18 @@ def step_model_of(deployment: Deployment) -> CatalogStepModel:
     return _step_model(deployment.model_copy(update={"replicas": 1}).model_dump_json(exclude_unset=True))
 
 
-def delivery_of(model: CatalogStepModel) -> tuple[float, int]:
+def step_times_of(deployment: Deployment, workload: Workload) -> DeploymentSteps:
+    """The step model of a deployment that serves a workload: where drafts vary, with those of its classes."""
+    model, shares = step_model_of(deployment), drafted_mix(deployment, workload)
+    return model if shares is None else _drafted_steps(model, shares)
+
+
+@lru_cache(maxsize=32)
+def _drafted_steps(model: CatalogStepModel, shares: tuple[float, ...]) -> DraftedStepModel:
+    return DraftedStepModel(model, shares)
+
+
+def delivery_of(model: DeploymentSteps) -> tuple[float, int]:
     """Seconds from a client's request to the scheduler, and steps by which tokens come late, by the fitted profile.
 
     Neither without a profile whose constants were fitted.
@@ -61,7 +73,7 @@ def simulate_once(
     """
     spec = scenario.deployments[deployment]
     workload = scenario.workload
-    model = step_model_of(spec)
+    model = step_times_of(spec, workload)
     request_host_s, overlap_steps = delivery_of(model)
     limits = limits_of(deployment, spec, workload, step_by_step=step_by_step)._replace(overlap_steps=overlap_steps)
     plan = ClusterPlan(

@@ -203,7 +203,7 @@ def simulate_cluster(plan: ClusterPlan, load: Load, check: Callable[[Cluster], N
     came = np.asarray(cluster.came, np.int64)
     requests = min(load.requests, came.size)
     return ClusterRecords(
-        requests=cluster.book.columns(came, plan.limits.draft_tokens),
+        requests=cluster.book.columns(came, plan.planner),
         steps=steps,
         kv_blocks_total=plan.limits.kv_blocks,
         num_replicas=plan.num_replicas,

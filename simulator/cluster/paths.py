@@ -47,6 +47,13 @@ class PathPlanner:
     """Blocks that a sequence takes, by the number of token blocks that it fills; the last entry is for the longest."""
     reserved: bool = False
     """Whether all blocks of a sequence are there before it runs, so that no step needs more."""
+    drafted_tokens: tuple[float, ...] = ()
+    """By class: draft tokens that a step proposes, mean; empty: K."""
+
+    def drafted(self, steps: Ints, classes: Ints) -> Ints | NDArray[np.float64]:
+        """Draft tokens that requests of these classes propose in so many steps, expected."""
+        by_class = np.array(self.drafted_tokens or [self.draft_tokens] * len(self.survival))
+        return np.asarray(steps * by_class[classes])
 
     def plan(self, requests: Ints, prompts: Ints, outputs: Ints, classes: Ints) -> PathChunk:
         """Paths of whole requests: outputs − 1 tokens after the one that the prompt's step puts out."""

@@ -13,9 +13,11 @@ from simulator.cluster.paths import PathPlanner
 from simulator.cluster.streams import acceptance_key
 from simulator.cluster.traffic import trace_of
 from simulator.errors import ScenarioError
+from simulator.physics.acceptance import tokens_per_step
+from simulator.physics.drafted import drafted_shares, mean_drafted
 from simulator.physics.kv import KvLaw, block_bytes
 from simulator.physics.ledger import memory_ledger, sequence_laws
-from simulator.physics.survival import acceptance_table
+from simulator.physics.survival import acceptance_table, survival_for
 from simulator.spec.deployment import Deployment
 from simulator.spec.speculation import Acceptance
 from simulator.spec.workload import Workload
@@ -42,6 +44,34 @@ def survival_tables(deployment: Deployment, classes: Sequence[str]) -> tuple[Flo
         return acceptance_table(acceptance, draft_tokens)
 
     return tuple(table(name) for name in classes)
+
+
+def drafted_tokens(deployment: Deployment, classes: Sequence[str]) -> tuple[float, ...]:
+    """By class: draft tokens that a step proposes, mean; K itself where a draft always proposes K."""
+    k = draft_tokens_of(deployment)
+    if deployment.speculation.kind == "none" or not k:
+        return tuple(0 for _ in classes)
+    known = deployment.speculation.draft.acceptance
+    of = [known[name] if name in known else known["all"] for name in classes]
+    return tuple(k if a.drafted is None else mean_drafted(drafted_shares(a, k)) for a in of)
+
+
+def drafted_mix(deployment: Deployment, workload: Workload) -> tuple[float, ...] | None:
+    """Share of all steps that propose exactly 0, 1, … K draft tokens; None: all propose K.
+
+    A class has a share of the steps by its share of the requests, their outputs taken to be equally long.
+    """
+    k = draft_tokens_of(deployment)
+    if deployment.speculation.kind == "none" or not k:
+        return None
+    known = deployment.speculation.draft.acceptance
+    of = {name: known[name] if name in known else known["all"] for name in workload.classes}
+    if all(acceptance.drafted is None for acceptance in of.values()):
+        return None
+    steps = {name: share / tokens_per_step(survival_for(of[name], k)) for name, share in workload.classes.items()}
+    shares = np.array([drafted_shares(of[name], k) for name in steps])
+    mixed = np.array(list(steps.values())) @ shares / sum(steps.values())
+    return None if mixed[k] == 1.0 else tuple(mixed.tolist())
 
 
 def block_counts(laws: Sequence[KvLaw], block_tokens: int, limit_tokens: int) -> NDArray[np.int64]:
@@ -129,6 +159,7 @@ def planner_of(
     return PathPlanner(
         draft_tokens=limits.draft_tokens,
         survival=survival_tables(deployment, classes),
+        drafted_tokens=drafted_tokens(deployment, classes),
         key=acceptance_key(seed, replication),
         block_tokens=limits.block_tokens,
         block_counts=np.asarray(limits.block_counts),

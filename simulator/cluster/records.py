@@ -28,7 +28,8 @@ class RequestColumns:
     """Replica that served it; -1: rejected."""
     steps: Ints
     """Verify (decode) steps that the request took part in; the prompt's own step is not one."""
-    drafted_tokens: Ints
+    drafted_tokens: Ints | Floats
+    """Draft tokens that its verify steps proposed: expected, where a draft does not always propose all K."""
     committed_tokens: Ints
     """Tokens committed by its verify steps, bonus tokens included, before the cut at the output length."""
     accepted_tokens: Ints

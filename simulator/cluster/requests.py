@@ -179,7 +179,7 @@ class RequestBook:
         self.path_blocks[request] = int(self.new_blocks[request].sum())
         self.preemptions[request] += 1
 
-    def columns(self, came: NDArray[np.int64], draft_tokens: int) -> RequestColumns:
+    def columns(self, came: NDArray[np.int64], planner: PathPlanner) -> RequestColumns:
         """The requests that have come, in the order of their arrival, as columns."""
         steps = np.array(self.num_steps)
         for request, past in self._past_steps.items():
@@ -193,7 +193,7 @@ class RequestBook:
         def column(values: Any) -> Any:
             return np.asarray(values)[index]
 
-        steps, committed = column(steps), column(self.committed_tokens)
+        steps, committed, classes = column(steps), column(self.committed_tokens), column(self.class_index)
         return RequestColumns(
             arrival_s=column(self.arrival_s),
             scheduled_s=column(self.scheduled_s),
@@ -201,10 +201,10 @@ class RequestBook:
             finish_s=column(self.finish_s),
             prompt_tokens=column(self.prompt_tokens),
             output_tokens=column(self.output_tokens),
-            class_index=column(self.class_index),
+            class_index=classes,
             replica=column(self.replica),
             steps=steps,
-            drafted_tokens=steps * draft_tokens,
+            drafted_tokens=planner.drafted(steps, classes),
             committed_tokens=committed,
             accepted_tokens=committed - steps,
             preemptions=column(self.preemptions),

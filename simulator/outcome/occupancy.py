@@ -62,7 +62,7 @@ def speculation_means(records: ClusterRecords) -> dict[str, float | None]:
     """Tokens per step, acceptance rate and draft tokens per step, over all verify steps of the measured requests."""
     requests = records.requests
     columns = (requests.committed_tokens, requests.accepted_tokens, requests.drafted_tokens, requests.steps)
-    committed, accepted, drafted, steps = (int(c[records.measured].sum()) for c in columns)
+    committed, accepted, drafted, steps = (c[records.measured].sum().item() for c in columns)
     return {
         "tokens_per_step": committed / steps if steps else None,
         "acceptance_rate": accepted / drafted if drafted else None,

@@ -39,8 +39,9 @@ def acceptance_table(acceptance: Acceptance, draft_tokens: int) -> Floats:
     """Survival by group of requests and position, [num_groups, K]; one row when requests are all alike.
 
     A group's conditional acceptances are σ(logit β_i + z + offset), with z at the midpoints of equally likely quantiles
-    of N(0, spread²). The offset is solved so that tokens per step, over time or over requests as the specification
-    says, comes out as given: at the draft tokens it was measured at, or at K where each position was given.
+    of N(0, spread²); its survival is cut at the share of steps that draft the position. The offset is solved so that
+    tokens per step, over time or over requests as the specification says, comes out as given: at the draft tokens it
+    was measured at, or at K where each position was given.
     Positions that are always or never accepted stay so.
     """
     survival = _class_survival(acceptance, draft_tokens)
@@ -48,7 +49,8 @@ def acceptance_table(acceptance: Acceptance, draft_tokens: int) -> Floats:
         return np.array([survival[:draft_tokens]], dtype=np.float64).reshape(1, draft_tokens)
     mean = mean_over_requests if acceptance.averaged_over == "requests" else mean_over_steps
     solved_at = survival if acceptance.at is not None else survival[:draft_tokens]
-    return spread_survival(solved_at, acceptance.spread, mean)[:, :draft_tokens]
+    reach = [acceptance.reach(position + 1) for position in range(len(solved_at))]
+    return spread_survival(solved_at, acceptance.spread, mean, reach=reach)[:, :draft_tokens]
 
 
 def mean_over_steps(tokens: Floats) -> float:
@@ -74,14 +76,20 @@ def mean_over_requests(tokens: Floats) -> float:
 
 
 def spread_survival(
-    survival: Sequence[float], spread: float, mean: Callable[[Floats], float], num_groups: int = NUM_GROUPS
+    survival: Sequence[float],
+    spread: float,
+    mean: Callable[[Floats], float],
+    num_groups: int = NUM_GROUPS,
+    reach: Sequence[float] | None = None,
 ) -> Floats:
     """Survival of groups of requests, [num_groups, K], whose mean tokens per step is that of `survival`.
 
     survival: of the class. [0 to 1]
     spread: standard deviation of a request's log-odds of acceptance. [logits]
     mean: how tokens per step are averaged over groups.
+    reach: share of steps that draft position 1, 2, …: no group's survival is above it; None: all do. [0 to 1]
     """
+    limit = np.ones(len(survival)) if reach is None else np.array(reach)
     conditional = np.array(conditional_from_survival(survival), dtype=np.float64)
     free = (conditional > 0) & (conditional < 1)
     odds = np.zeros_like(conditional)
@@ -92,9 +100,9 @@ def spread_survival(
     low, high = -_WIDEST_OFFSET, _WIDEST_OFFSET
     for _ in range(_BISECTIONS):
         offset = (low + high) / 2
-        table = _survival_at(conditional, free, odds + shift + offset)
+        table = np.minimum(_survival_at(conditional, free, odds + shift + offset), limit)
         low, high = (offset, high) if mean(1.0 + table.sum(axis=1)) < wanted else (low, offset)
-    return _survival_at(conditional, free, odds + shift + (low + high) / 2)
+    return np.minimum(_survival_at(conditional, free, odds + shift + (low + high) / 2), limit)
 
 
 def _survival_at(conditional: Floats, free: NDArray[np.bool_], log_odds: Floats) -> Floats:
@@ -119,8 +127,29 @@ def _class_survival(acceptance: Acceptance, draft_tokens: int) -> tuple[float, .
     assert acceptance.tokens_per_step is not None
     assert acceptance.at is not None
     _require(draft_tokens, acceptance.at, f"tokens_per_step was measured at {acceptance.at} draft tokens")
+    if acceptance.drafted is not None:
+        reach = [acceptance.reach(position + 1) for position in range(acceptance.at)]
+        return survival_of_drafted(acceptance.tokens_per_step, reach)
     constant = constant_acceptance(acceptance.tokens_per_step, acceptance.at)
     return survival_from_conditional([constant] * acceptance.at)
+
+
+def survival_of_drafted(tokens: float, reach: Sequence[float]) -> tuple[float, ...]:
+    """Survival from tokens per step, where drafts are of different lengths: a drafted token is kept as the one before.
+
+    tokens: per step, bonus included; at most 1 + Σ reach. [tokens]
+    reach: share of steps that draft position 1, 2, …; never rises. [0 to 1]
+
+    >>> [round(s, 3) for s in survival_of_drafted(1.6, [0.8, 0.8])]
+    [0.4, 0.2]
+    """
+    drafted = np.array(reach)
+    powers = np.arange(1, drafted.size + 1)
+    low, high = 0.0, 1.0
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if 1.0 + float(drafted @ middle**powers) < tokens else (low, middle)
+    return tuple((drafted * high**powers).tolist())
 
 
 def _require(draft_tokens: int, given: int, what: str) -> None:

@@ -10,7 +10,7 @@ from simulator.cluster.limits import Limits, StepTimes
 from simulator.cluster.plan import limits_of, planner_of
 from simulator.physics.step import StepShape
 from simulator.planning.sampled_requests import sample_requests
-from simulator.run import delivery_of, step_model_of
+from simulator.run import delivery_of, step_times_of
 from simulator.spec.scenario import Scenario
 
 Floats = NDArray[np.float64]
@@ -58,6 +58,8 @@ class Demand:
     steps: Floats
     """Verify steps of each sampled request."""
     committed_tokens: Floats
+    drafted_tokens: Floats
+    """Draft tokens proposed for each sampled request, expected."""
     context_tokens: float
     """Context of a running sequence, mean over its steps."""
     blocks: float
@@ -143,7 +145,7 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
     filled = np.minimum(-(-(middle + limits.draft_tokens) // limits.block_tokens), len(limits.block_counts) - 1).astype(
         np.int64
     )
-    times = step_model_of(spec)
+    times = step_times_of(spec, scenario.workload)
     request_host_s, overlap_steps = delivery_of(times)
     context = float(middle @ weight)
     grid = np.array([n for n in SEQUENCES if n < limits.max_num_seqs] + [limits.max_num_seqs], np.float64)
@@ -171,3 +173,4 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
 def _decode_s(times: StepTimes, sequences: int, context_tokens: float) -> float:
     constant, slope = times.decode_affine(max(sequences, 1))
     return constant + slope * sequences * context_tokens
+        drafted_tokens=np.asarray(planner.drafted(np.asarray(paths.num_steps), classes), np.float64),

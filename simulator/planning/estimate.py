@@ -7,13 +7,13 @@ from simulator.outcome.cost import joules_per_token_bound, usd_per_hour, usd_per
 from simulator.outcome.latency import summarise
 from simulator.outcome.report import Row, RowContext, empty_row
 from simulator.outcome.slo import limits
+from simulator.physics.drafted import DeploymentSteps
 from simulator.physics.step import CAUSES, StepShape
 from simulator.physics.step_model import CatalogStepModel
 from simulator.planning.capacity import load_axis
 from simulator.planning.demand import Demand, demand_of
 from simulator.planning.steady_cluster import Load, SteadyCluster, latency_values, pressure, token_gaps
-from simulator.planning.study import row_context, why_unfit
-from simulator.run import step_model_of
+from simulator.run import step_times_of
 from simulator.spec.scenario import Scenario
 from simulator.spec.workload import Slo, Workload
 
@@ -35,7 +35,7 @@ def estimate(scenario: Scenario, deployment: str, point: str = "base") -> Row:
     row = empty_row(context, "estimate", "") | {"fits": True, "reason": None, "simulated_runs": 0}
     row["capacity_note"] = not_estimated(scenario.workload)
     row |= _latencies(load, demand)
-    row |= _speculation(demand, load, step_model_of(scenario.deployments[deployment]))
+    row |= _speculation(demand, load, step_times_of(scenario.deployments[deployment], scenario.workload))
     row |= _rates(demand, load, context)
     row |= _service(load, demand, scenario.slo)
     if axis.kind == "rate" and offered is not None and offered > cluster.saturation():
@@ -85,21 +85,21 @@ def _latencies(load: Load, demand: Demand) -> Row:
     }
 
 
-def _speculation(demand: Demand, load: Load, model: CatalogStepModel) -> Row:
+def _speculation(demand: Demand, load: Load, model: DeploymentSteps) -> Row:
     steps, draft_tokens = float(demand.steps.sum()), demand.limits.draft_tokens
     batch = max(round(load.state.mean_batch), 1)
     context = batch * demand.context_tokens
     shape = StepShape(batch, batch * (draft_tokens + 1), context, 0, 0, 0.0, draft_tokens)
     cost = model.cost(shape)
     flops_ratio, latency_ratio = model.draft_ratios(batch, context) if draft_tokens else (None, None)
-    committed = float(demand.committed_tokens.sum())
+    committed, drafted = float(demand.committed_tokens.sum()), float(demand.drafted_tokens.sum())
     tokens_per_step = committed / steps if steps else None
     prompts = 1.0 - 1.0 / load.state.stretch
     shares = {name.removesuffix("_s"): getattr(cost, name) / cost.total_s * (1.0 - prompts) for name in CAUSES}
     return {
         "tokens_per_step": tokens_per_step,
-        "acceptance_rate": (committed - steps) / (steps * draft_tokens) if steps and draft_tokens else None,
-        "draft_tokens_mean": float(draft_tokens) if steps else None,
+        "acceptance_rate": (committed - steps) / drafted if drafted else None,
+        "draft_tokens_mean": drafted / steps if steps else None,
         "draft_flops_ratio": flops_ratio,
         "draft_latency_ratio": latency_ratio,
         "bound_by": "prefill_compute" if prompts > 0.5 else model.bound_by(cost, shape),

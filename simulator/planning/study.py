@@ -35,7 +35,7 @@ from simulator.planning.comparison import compare
 from simulator.planning.curve import FILLED, loads_to_fill, shortened
 from simulator.planning.fleet import fewest, guessed_replicas
 from simulator.planning.provenance import provenance
-from simulator.run import simulate_once, step_model_of
+from simulator.run import simulate_once, step_times_of
 from simulator.spec.scenario import Scenario
 
 MOST_DRAWN = 10
@@ -224,7 +224,7 @@ def study_replication(task: Task) -> Replicated:
         records,
         row_context(task.scenario, task.deployment, task.point),
         task.replication,
-        model=step_model_of(spec),
+        model=step_times_of(spec, task.scenario.workload),
         offered_req_per_s=None if runs.axis.kind == "batch" else rate,
         planned=planned,
     )

@@ -23,6 +23,8 @@ class Acceptance(Spec):
     """Steps that accepted exactly 0, 1, … draft tokens."""
     preset: Name | None = None
     """Name of a measured acceptance curve in the catalog."""
+    drafted: dict[CountOrZero, CountOrZero] | None = None
+    """Steps that proposed exactly 0, 1, … draft tokens, where a draft does not always propose all K (a look-up)."""
     averaged_over: Literal["steps", "requests"] = "steps"
     """Whether tokens_per_step is a mean over steps (engine counters) or over requests."""
     spread: Annotated[float, Field(strict=True, ge=0, le=3)] = 0.0
@@ -53,7 +55,40 @@ class Acceptance(Spec):
             raise ValueError(f"{self.at} draft tokens commit at most {self.at + 1} tokens a step")
         if self.histogram is not None and sum(self.histogram.values()) == 0:
             raise ValueError("the histogram holds no step")
+        return self._check_drafted()
+
+    def _check_drafted(self) -> Self:
+        """What is accepted was drafted; shares are compared to the third decimal, as they are printed."""
+        if self.drafted is None:
+            return self
+        if self.preset is not None:
+            raise ValueError("a preset always drafts K tokens: drafted goes with survival, histogram, tokens_per_step")
+        if sum(self.drafted.values()) == 0:
+            raise ValueError("drafted holds no step")
+        if self.tokens_per_step is not None and self.at is not None:
+            most = 1.0 + sum(self.reach(i) for i in range(1, self.at + 1))
+            if self.tokens_per_step > most + 1e-3:
+                raise ValueError(f"{self.tokens_per_step:g} tokens per step, but drafts as in drafted allow {most:.4g}")
+        for position, share in enumerate(self._accepted_shares(), start=1):
+            if share > self.reach(position) + 1e-3:
+                raise ValueError(
+                    f"position {position} is accepted in {share:.4g} of the steps, but drafted in "
+                    f"{self.reach(position):.4g} of them"
+                )
         return self
+
+    def _accepted_shares(self) -> tuple[float, ...]:
+        """Survival, where it is given by position."""
+        if self.histogram is None:
+            return self.survival or ()
+        steps, most = sum(self.histogram.values()), max(self.histogram)
+        return tuple(sum(n for j, n in self.histogram.items() if j >= i) / steps for i in range(1, most + 1))
+
+    def reach(self, position: int) -> float:
+        """Share of steps that propose a draft token at this position [0 to 1]."""
+        if self.drafted is None:
+            return 1.0
+        return sum(n for tokens, n in self.drafted.items() if tokens >= position) / sum(self.drafted.values())
 
 
 class AbstractDraft(Spec):

@@ -208,6 +208,7 @@ SPECULATION = [
     leaf(f"{ACCEPTED}tokens_per_step", COUNTED, "2.5", "requests"),
     leaf(f"{ACCEPTED}at", COUNTED, "4", "requests"),
     leaf(f"{ACCEPTED}histogram", HISTOGRAM, "{0: 1, 1: 3, 2: 9}", "requests"),
+    leaf(f"{ACCEPTED}drafted", SPEC, "{0: 1, 3: 9}", "requests"),
     leaf(f"{ACCEPTED}preset", PRESET, "deepseek-v4-pro-mtp-thinking-off", "requests"),
     leaf(f"{ACCEPTED}averaged_over", COUNTED, "requests", "requests"),
     leaf(f"{ACCEPTED}spread", SPEC, "2", "requests"),
