@@ -76,7 +76,7 @@ class _Moment(simpy.Event):
 class Cluster:
     """Replicas, the router before them, and the clients."""
 
-    def __init__(self, plan: ClusterPlan, load: Load) -> None:
+    def __init__(self, plan: ClusterPlan, load: Load, replica: type[Replica] = Replica) -> None:
         self.env = simpy.Environment()
         self.load = load
         limits = plan.limits
@@ -84,9 +84,9 @@ class Cluster:
             load.chunks, plan.planner, limits.max_model_len, limits.longest_prompt,
             None if load.endless else load.requests, load.max_output_tokens,
         )  # fmt: skip
-        self.replicas = [Replica(self.env, self.book, plan.times, limits, self) for _ in range(plan.num_replicas)]
-        for replica in self.replicas:
-            replica.process = self.env.process(replica.run())
+        self.replicas = [replica(self.env, self.book, plan.times, limits, self) for _ in range(plan.num_replicas)]
+        for one in self.replicas:
+            one.process = self.env.process(one.run())
         self.came = array("q")
         """Requests in the order in which they came."""
         self._rank: dict[int, int] = {}
@@ -190,12 +190,18 @@ class Cluster:
         self.replicas[index].accept(request, PromptView(prompt, book.priority[request]), after_steps=after_steps)
 
 
-def simulate_cluster(plan: ClusterPlan, load: Load, check: Callable[[Cluster], None] | None = None) -> ClusterRecords:
+def simulate_cluster(
+    plan: ClusterPlan,
+    load: Load,
+    check: Callable[[Cluster], None] | None = None,
+    replica: type[Replica] = Replica,
+) -> ClusterRecords:
     """Run one deployment under one stream of requests.
 
-    check: called with the cluster when it is over; for tests of what must hold then.
+    check: called with the cluster when it is over; for who wants to know more than the records.
+    replica: a replica that watches itself, where the records of steps are not enough.
     """
-    cluster = Cluster(plan, load)
+    cluster = Cluster(plan, load, replica)
     cluster.run()
     if check is not None:
         check(cluster)
