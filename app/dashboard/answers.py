@@ -1,9 +1,65 @@
-"""What pages show of the current scenario: the simulation where there is a fresh one, else the estimate."""
+"""What pages show of the current scenario: the simulation where there is one, else the estimate."""
+
+import os
+from uuid import uuid4
+
+import streamlit as st
 
 from app.dashboard import state
 from app.dashboard.estimates import Answer, estimated
+from app.dashboard.jobs import Job, Jobs
+from scenarios.store import point_hash
+from simulator.errors import SimulatorError
+
+JOB, OWNER = "specfleet_job", "specfleet_owner"
+"""Keys of the session."""
 
 
 def answer() -> Answer:
-    """The best that is known of the current scenario."""
+    """The best that is known of the current scenario: simulated if that has been done, else estimated."""
+    scenario = state.current()
+    return all_jobs().kept(point_hash(scenario)) or estimated(scenario)
+
+
+def estimate() -> Answer:
+    """The estimate of the current scenario, whatever has been simulated."""
     return estimated(state.current())
+
+
+def stale() -> Answer | None:
+    """This browser's last simulation, if the scenario has changed since; None where none was done or it still holds."""
+    job = last_job()
+    if job is None or job.answer is None or job.key == point_hash(state.current()):
+        return None
+    return job.answer
+
+
+def last_job() -> Job | None:
+    """The simulation that this browser asked for last."""
+    job: Job | None = st.session_state.get(JOB)
+    return job
+
+
+def simulate() -> None:
+    """Ask for a simulation of the current scenario, in place of an earlier one."""
+    try:
+        st.session_state[JOB] = all_jobs().submit(_owner(), state.current())
+    except SimulatorError as error:
+        state.tell(str(error))
+
+
+def cancel() -> None:
+    """End this browser's simulation."""
+    all_jobs().cancel(_owner())
+
+
+@st.cache_resource(show_spinner=False)
+def all_jobs() -> Jobs:
+    """The simulations of all browsers of this server."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Jobs(cores)
+
+
+def _owner() -> str:
+    found: str = st.session_state.setdefault(OWNER, uuid4().hex)
+    return found

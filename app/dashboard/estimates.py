@@ -8,6 +8,7 @@ from simulator.outcome.plain import plain
 from simulator.outcome.report import Row
 from simulator.planning.comparison import compare
 from simulator.planning.estimate import estimate
+from simulator.planning.model_error import ModelError, model_error, widened
 from simulator.planning.provenance import provenance
 from simulator.spec.scenario import Scenario
 
@@ -31,19 +32,24 @@ class Answer:
 
 
 def estimated(scenario: Scenario) -> Answer:
-    """The steady state of every deployment, and their comparison."""
-    rows = [_row(_alone(scenario, name), name) for name in scenario.deployments]
+    """The steady state of every deployment, as wide as the model has been wrong, and their comparison."""
+    known = {name: _row(alone(scenario, name), name) for name in scenario.deployments}
+    errors = {name: error for name, (_, error) in known.items() if error is not None}
+    rows = [row for row, _ in known.values()]
     origin = provenance(scenario) | {"method": "steady state", "replications": None}
-    found = plain({"rows": rows, "comparison": compare(rows, ()), "provenance": origin})
+    found = plain({"rows": rows, "comparison": compare(rows, (), errors), "provenance": origin})
     return Answer(scenario, found["rows"], found["comparison"], found["provenance"], "estimated")
 
 
-def _alone(scenario: Scenario, name: str) -> str:
+def alone(scenario: Scenario, name: str) -> str:
     """All that one deployment's estimate follows from, as text."""
     only = {name: scenario.deployments[name]}
     return scenario.model_copy(update={"deployments": only, "name": "any", "description": ""}).model_dump_json()
 
 
 @lru_cache(maxsize=1024)
-def _row(document: str, name: str) -> Row:
-    return estimate(Scenario.model_validate_json(document), name)
+def _row(document: str, name: str) -> tuple[Row, ModelError | None]:
+    scenario = Scenario.model_validate_json(document)
+    row = estimate(scenario, name)
+    error = model_error(scenario, name) if row["fits"] else None
+    return widened(row, error), error

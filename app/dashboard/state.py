@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.dashboard.document import checked, edited, from_mapping, mapping_of
+from app.dashboard.document import FILE, checked, edited, from_mapping, mapping_of
 from scenarios.files import builtin_names
 from scenarios.load import LoadedScenario, load_scenario
 from simulator.errors import SimulatorError
@@ -17,12 +17,12 @@ from simulator.spec.scenario import Scenario
 DEFAULT = "h200_vs_b200_chat"
 """What is open at first."""
 
-LOADED, POINT, PROBLEM = "specfleet_loaded", "specfleet_point", "specfleet_problem"
+LOADED, ORIGIN, POINT, PROBLEM = "specfleet_loaded", "specfleet_origin", "specfleet_point", "specfleet_problem"
 """Keys of the session."""
 
 
 def loaded() -> LoadedScenario:
-    """The checked scenario of this browser; the first built-in one until it opens another."""
+    """The checked scenario of this browser; a built-in one until it opens another."""
     if LOADED not in st.session_state:
         open_built_in(DEFAULT)
     found: LoadedScenario = st.session_state[LOADED]
@@ -40,6 +40,17 @@ def point() -> int:
     return int(st.session_state.get(POINT, 0))
 
 
+def choose_point(number: int) -> None:
+    """Show another point of the sweep."""
+    st.session_state[POINT] = number
+
+
+def origin() -> str:
+    """Where the scenario was opened from: the name of a built-in one, `link`, or the name of a file."""
+    loaded()
+    return str(st.session_state[ORIGIN])
+
+
 def mapping() -> dict[str, Any]:
     """The scenario as a mapping, deployments written out: what a file and a link hold."""
     return mapping_of(loaded())
@@ -53,28 +64,26 @@ def apply(path: str, value: Any) -> bool:
 def apply_all(changes: Mapping[str, Any]) -> bool:
     """Put values at dotted paths, all or none."""
     try:
-        _keep(edited(loaded(), changes))
+        st.session_state[LOADED] = edited(loaded(), changes)
     except SimulatorError as error:
-        st.session_state[PROBLEM] = str(error)
+        tell(str(error))
         return False
     return True
 
 
-def replace(new: Mapping[str, Any]) -> None:
+def replace(new: Mapping[str, Any], origin: str = FILE) -> None:
     """Take another scenario; SimulatorError when it is not a valid one."""
-    _keep(from_mapping(new))
-    st.session_state[POINT] = 0
+    _open(from_mapping(new), origin)
 
 
-def replace_text(text: str, file: str = "scenario.yaml") -> None:
+def replace_text(text: str, file: str = FILE) -> None:
     """Take another scenario from the text of a file; SimulatorError when it is not a valid one."""
-    found = checked(text, file)
-    replace(mapping_of(found))
+    _open(from_mapping(mapping_of(checked(text, file))), file)
 
 
 def open_built_in(name: str) -> None:
     """Take a built-in scenario."""
-    replace(mapping_of(load_scenario(name)))
+    _open(from_mapping(mapping_of(load_scenario(name))), name)
 
 
 def built_ins() -> list[str]:
@@ -82,11 +91,16 @@ def built_ins() -> list[str]:
     return builtin_names()
 
 
+def tell(problem: str) -> None:
+    """Say on top of the page what could not be done."""
+    st.session_state[PROBLEM] = problem
+
+
 def take_problem() -> str | None:
-    """What the last edit was refused for, once."""
+    """What could not be done, once."""
     problem: str | None = st.session_state.pop(PROBLEM, None)
     return problem
 
 
-def _keep(found: LoadedScenario) -> None:
-    st.session_state[LOADED] = found
+def _open(found: LoadedScenario, origin: str) -> None:
+    st.session_state[LOADED], st.session_state[ORIGIN], st.session_state[POINT] = found, origin, 0
