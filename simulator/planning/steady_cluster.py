@@ -155,3 +155,17 @@ def pressure(load: Load, slo: Slo | None) -> float:
         ),
         default=0.0,
     )
+
+
+def good_share(load: Load, slo: Slo | None) -> float | None:
+    """Share of the sampled requests within the threshold of the highest percentile stated for each metric.
+
+    None without such a threshold; gaps between tokens are no request's own and do not count. [0 to 1]
+    """
+    stated = {metric: of for metric, of in limits(slo).items() if metric != "itl_s"}
+    if not stated:
+        return None
+    good = np.ones(load.latencies.ttft_s.size, np.bool_)
+    for metric, of in stated.items():
+        good &= ~(latency_values(load, metric) > of[max(of)])
+    return float(good.mean())

@@ -1,0 +1,125 @@
+"""The HBM ledger as bars, one for each GPU role, and the sequences that its KV holds by their length."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from app.figures.style import LIMIT, Look, figure, log_axis, safe
+from app.format import context, count, gib, gigabytes, percent
+from app.report.scales import plain_number
+
+Row = Mapping[str, Any]
+"""A ledger row as plain values."""
+
+PARTS = (
+    ("target_weights_bytes", "target weights", "#4c5b6b", "", "parameters × bytes of their format ÷ their GPUs"),
+    ("draft_weights_bytes", "draft weights", "#9b5fb5", "x", "parameters × bytes of their format ÷ their GPUs"),
+    ("activation_bytes", "activations", "#c9a227", "/", "logits of the sampler + buffers of the layers"),
+    ("runtime_bytes", "runtime", "#a0522d", ".", "CUDA context, collective buffers, what the engine reserves"),
+    ("kv_budget_bytes", "KV cache", "#3c9d6f", "-", "usable − all before, in whole blocks"),
+)
+"""Field, name, colour, pattern, formula: never told apart by colour alone."""
+
+UNUSED = ("not used by the engine", "rgba(128, 128, 128, 0.18)")
+BAR_PX, ROOM_PX = 44, 172
+"""Height of a bar, and what axis and legend take."""
+
+
+def ledger_figure(rows: Sequence[Row]) -> go.Figure:
+    """What a GPU's memory goes to; a red upright ends the memory, a tick what the engine may use of it."""
+    names = [role_name(row) for row in rows]
+    shown = figure("GB (10⁹ bytes) per GPU", "", height=ROOM_PX + BAR_PX * max(len(rows), 1))
+    for field, name, colour, pattern, says in PARTS:
+        sizes = [float(row[field]) for row in rows]
+        if any(sizes):
+            _bars(
+                shown,
+                rows,
+                sizes,
+                name,
+                {"color": colour, "pattern": {"shape": pattern, "solidity": 0.2, "fgopacity": 0.5}},
+                says,
+            )
+    left = [max(float(row["hbm_bytes"]) - used_bytes(row), 0.0) for row in rows]
+    _bars(shown, rows, left, UNUSED[0], {"color": UNUSED[1]}, "HBM − all before")
+    _uprights(shown, names, [float(row["usable_bytes"]) for row in rows], "what the engine may use", "#808080")
+    _uprights(shown, names, [float(row["hbm_bytes"]) for row in rows], "HBM, as CUDA shows it", LIMIT)
+    shown.update_layout(barmode="stack", bargap=0.35, legend={"traceorder": "normal"})
+    shown.update_yaxes(autorange="reversed", showgrid=False)
+    return shown
+
+
+def role_name(row: Row) -> str:
+    """Deployment and role of a bar; the role is left out where it is the target alone."""
+    role = "" if row["role"] == "target" else f" ({row['role']})"
+    return f"{safe(str(row['deployment']))}{role}"
+
+
+def used_bytes(row: Row) -> float:
+    """All parts of a ledger row [bytes]."""
+    return sum(float(row[field]) for field, *_ in PARTS)
+
+
+def _bars(
+    shown: go.Figure, rows: Sequence[Row], sizes: Sequence[float], name: str, marker: Mapping[str, Any], says: str
+) -> None:
+    text = [
+        f"{name} {gigabytes(size)} ({gib(size)}), {percent(size / float(row['hbm_bytes']))} of the GPU · {says}"
+        for row, size in zip(rows, sizes, strict=True)
+    ]
+    shown.add_bar(
+        x=[size / 1e9 for size in sizes], y=[role_name(row) for row in rows], orientation="h", name=name, marker=marker,
+        customdata=text, hovertemplate="%{y}: %{customdata}<extra></extra>",
+    )  # fmt: skip
+
+
+def _uprights(shown: go.Figure, names: Sequence[str], at_bytes: Sequence[float], says: str, colour: str) -> None:
+    shown.add_scatter(
+        x=[size / 1e9 for size in at_bytes], y=names, mode="markers", name=says,
+        marker={"symbol": "line-ns", "size": 20, "line": {"width": 2.5, "color": colour}},
+        customdata=[f"{says}: {gigabytes(size)} ({gib(size)})" for size in at_bytes],
+        hovertemplate="%{y}: %{customdata}<extra></extra>",
+    )  # fmt: skip
+
+
+def sequences_figure(rows: Sequence[Row], looks: Mapping[str, Look]) -> go.Figure:
+    """Sequences that a replica's KV holds at once, by their context; a role that holds none has no point there."""
+    shown = figure("context of each sequence [tokens]", "sequences per replica")
+    for row in rows:
+        look = looks[row["deployment"]]
+        held = {int(length): int(number) for length, number in row["max_sequences_at"].items() if number}
+        text = [
+            f"{count(n)} sequences of {context(length)} · KV blocks ÷ blocks of a sequence"
+            for length, n in held.items()
+        ]
+        shown.add_scatter(
+            x=list(held), y=list(held.values()), mode="lines+markers", line=look.line, marker=look.marker,
+            name=safe(row["deployment"]), text=text, hovertemplate="%{fullData.name}: %{text}<extra></extra>",
+        )  # fmt: skip
+    lengths = [int(length) for row in rows for length in row["max_sequences_at"]]
+    numbers = [float(value) for trace in shown.data for value in trace.y]
+    ticks = sorted(dict.fromkeys(lengths))
+    shown.update_xaxes(type="log", tickvals=ticks, ticktext=[context(length) for length in ticks])
+    shown.update_yaxes(**log_axis(numbers, plain_number))
+    return shown
+
+
+def ledger_alt(rows: Sequence[Row]) -> str:
+    """The same as `ledger_figure` in words."""
+    said = []
+    for row in rows:
+        parts = ", ".join(f"{name} {gigabytes(row[field])}" for field, name, *_ in PARTS if row[field])
+        verdict = "fits" if row["fits"] else f"lacks {gigabytes(row['shortfall_bytes'])}"
+        said.append(f"{role_name(row)} on {row['gpu']}, {gigabytes(row['hbm_bytes'])}: {parts}; {verdict}")
+    return f"HBM of each GPU. {'. '.join(said)}."
+
+
+def sequences_alt(rows: Sequence[Row]) -> str:
+    """The same as `sequences_figure` in words."""
+    said = (
+        f"{row['deployment']}: "
+        + ", ".join(f"{count(n)} of {context(int(length))}" for length, n in row["max_sequences_at"].items())
+        for row in rows
+    )
+    return f"Sequences that a replica holds, by context. {'; '.join(said)}."
