@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from app.commands.import_acceptance import acceptance
+from app.commands.import_benchmark import benchmark
 from app.guard import GuardedCommand
 from app.options import Debug, Json
 
@@ -26,6 +28,8 @@ def build_import() -> typer.Typer:
                         no_args_is_help=True, rich_markup_mode=None)  # fmt: skip
     group.callback()(_group)
     group.command(name="trace", cls=GuardedCommand)(trace)
+    group.command(name="acceptance", cls=GuardedCommand)(acceptance)
+    group.command(name="benchmark", cls=GuardedCommand)(benchmark)
     return group
 
 
