@@ -26,7 +26,7 @@ def describe(kind: str) -> list[Row]:
     """Rows of one folder of the catalog: a row a file, or a row a price.
 
     >>> [row["name"] for row in describe("engines")]
-    ['sglang', 'trtllm', 'vllm']
+    ['sglang', 'specfleet', 'trtllm', 'vllm']
     """
     if kind not in ROWS:
         raise CatalogError(f"no folder {kind!r} in the catalog; known: {', '.join(NOUNS)}")
@@ -85,7 +85,7 @@ def _engine(name: str) -> list[Row]:
         "max_num_batched_tokens": engine.scheduler.max_num_batched_tokens,
         "kv_block_tokens": engine.scheduler.kv_block_tokens,
         "memory_fraction": engine.memory.memory_fraction,
-        "step_ms": engine.overhead.step_s * 1e3,
+        "step_ms": engine.overhead.unfitted_step.seconds * 1e3,
     }
     return [_sourced(row, engine.sources, engine.memory.source)]
 

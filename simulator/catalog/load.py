@@ -99,7 +99,7 @@ def names(kind: str) -> list[str]:
     """Names that a folder of the catalog holds, sorted.
 
     >>> names("engines")
-    ['sglang', 'trtllm', 'vllm']
+    ['sglang', 'specfleet', 'trtllm', 'vllm']
     """
     return list(_names(kind))
 

@@ -2,14 +2,48 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from simulator.physics.footprint import flops_per_token
-from simulator.physics.forward import Forward
+from simulator.physics.forward import HeadCost, LayersCost, Machine
 from simulator.physics.profiled import UNCALIBRATED, Calibration
+from simulator.spec.model import Model
 from simulator.spec.speculation import AbstractDraft
 
 Affine = tuple[float, float]
 """A constant [s], and seconds per position of context."""
+
+
+class PassCost(Protocol):
+    """What is asked of a model's passes, from curves of their parts or measured whole."""
+
+    @property
+    def model(self) -> Model:
+        """The architecture."""
+
+    @property
+    def machine(self) -> Machine:
+        """Where it runs."""
+
+    @property
+    def calibration(self) -> Calibration:
+        """Where its curves come from."""
+
+    @property
+    def prefill_context_s(self) -> float:
+        """Seconds per pair of a prompt token and a position that it attends to."""
+
+    def layers(self, rows: int) -> LayersCost:
+        """Seconds of all layers."""
+
+    def head_cost(self, logit_rows: int) -> HeadCost:
+        """Seconds of the head."""
+
+    def decode_attention(self, sequences: int, queries: int) -> Affine:
+        """Seconds of decode attention: a constant, and per position of context."""
+
+    def prefill_attention_s(self, tokens: int) -> float:
+        """Seconds of prompt attention that do not depend on the positions attended to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +60,22 @@ class DraftCost:
     """Draft FLOPs per token ÷ the target's, linear layers only."""
     calibration: Calibration = UNCALIBRATED
     """Where its curves come from; nothing is said of an abstract draft."""
+    measured_passes: Callable[[int, int], Affine] | None = None
+    """Sequences, draft tokens K → seconds of all K passes, where they were measured together."""
+
+    def passes(self, sequences: int, draft_tokens: int) -> Affine:
+        """Seconds of all passes of a step, affine in the context."""
+        if self.measured_passes is not None:
+            return self.measured_passes(sequences, draft_tokens)
+        constant, slope = self.one_pass(sequences)
+        return draft_tokens * constant, draft_tokens * slope
 
 
 NO_DRAFT = DraftCost(lambda sequences: (0.0, 0.0), lambda tokens: 0.0, 0.0, 0.0)
 """Plain decoding."""
 
 
-def modelled_draft(draft: Forward, target: Forward) -> DraftCost:
+def modelled_draft(draft: PassCost, target: PassCost) -> DraftCost:
     """A draft from the catalog: each pass and its prefill are passes of a model of its own.
 
     A pass takes one token per sequence; the context that the K passes add among themselves (K² / 2 positions) and the
@@ -54,7 +97,7 @@ def modelled_draft(draft: Forward, target: Forward) -> DraftCost:
     return DraftCost(one_pass, prefill_s, draft.prefill_context_s, ratio, draft.calibration)
 
 
-def abstract_draft(spec: AbstractDraft, target: Forward, plain_step: Callable[[int], Affine]) -> DraftCost:
+def abstract_draft(spec: AbstractDraft, target: PassCost, plain_step: Callable[[int], Affine]) -> DraftCost:
     """A draft known by its ratios: a pass is latency_ratio plain target steps, its prefill flops_ratio target prefills.
 
     plain_step: sequences → seconds of the target's plain decode step, affine in their context.

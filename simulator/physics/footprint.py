@@ -230,29 +230,30 @@ def weight_bytes(
 ) -> WeightBytes:
     """Weight bytes of a checkpoint and of a replica's fullest GPU, of tensor_parallel × data_parallel [bytes].
 
-    Embeddings, head, norms and routers stay in bf16; everything else has the format's bits, scales included, unless
-    the format is `experts_only` (then, in a MoE model, only routed experts) or the part is listed in `unquantised`.
-    Tensor parallelism splits K and V projections down to one KV head; latent down projections, routers, norms and
-    indexers are on every GPU. Data parallelism repeats all but the routed experts, which all GPUs of the replica share:
-    whole ones over expert_parallel groups, slices of them within a group.
+    Embeddings, head, norms and routers stay in bf16 (in fp32 where the format is wider); everything else has the
+    format's bits, scales included, unless the format is `experts_only` (then, in a MoE model, only routed experts) or
+    the part is listed in `unquantised`. Tensor parallelism splits K and V projections down to one KV head; latent down
+    projections, routers, norms and indexers are on every GPU. Data parallelism repeats all but the routed experts,
+    which all GPUs of the replica share: whole ones over expert_parallel groups, slices of them within a group.
 
     vLLM and SGLang layer classes (column, row, replicated); facts/quant_runtime.yaml for what stays in bf16.
     """
     p = parameters(model)
     low = quantisation.bits_per_weight / 8
-    rest = float(BF16_BYTES) if quantisation.experts_only and model.moe else low
-    attention = float(BF16_BYTES) if "attention" in unquantised else rest
+    plain = max(float(BF16_BYTES), low)
+    rest = plain if quantisation.experts_only and model.moe else low
+    attention = plain if "attention" in unquantised else rest
     edges = _edge_mlps(model) if "first_and_last_mlp" in unquantised else (0, 0, 0)
     split = 1 / tensor_parallel
     experts = _expert_share(model, quantisation, tensor_parallel * data_parallel, expert_parallel)
     parts = [
-        _Part(p.embedding + p.lm_head, BF16_BYTES, split),
-        _Part(p.norms + p.router, BF16_BYTES, 1.0),
+        _Part(p.embedding + p.lm_head, plain, split),
+        _Part(p.norms + p.router, plain, 1.0),
         _Part(p.other, rest, 1.0),
         *_attention_parts(model, attention, tensor_parallel),
-        _Part(edges[0] + edges[2], BF16_BYTES, split),
+        _Part(edges[0] + edges[2], plain, split),
         _Part(p.dense_mlp + p.shared_experts - edges[0] - edges[2], rest, split),
-        _Part(edges[1], BF16_BYTES, experts),
+        _Part(edges[1], plain, experts),
         _Part(p.routed_experts - edges[1], low, experts),
     ]
     total = sum(part.params * part.bytes_per_param for part in parts)

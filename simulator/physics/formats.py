@@ -7,7 +7,7 @@ from simulator.physics.linear import LinearCurve, linear_curve
 from simulator.spec.hardware import ComputeDtype, Gpu, LinearEfficiency
 from simulator.spec.policy import EnginePolicy, Quantisation
 
-MEASURED_BYTES: dict[ComputeDtype, float] = {"bf16": 2.0, "fp8": 1.0, "int8": 1.0, "nvfp4": 4.5 / 8.0}
+MEASURED_BYTES: dict[ComputeDtype, float] = {"fp32": 4.0, "bf16": 2.0, "fp8": 1.0, "int8": 1.0, "nvfp4": 4.5 / 8.0}
 """Bytes per weight of the matrices that were measured for each compute dtype (nvfp4: scales included)."""
 
 

@@ -46,7 +46,7 @@ class Machine(NamedTuple):
     def step_s(self) -> float:
         """Host time of a step that kernels do not hide: the profile's where it was fitted, else the policy's."""
         if self.profile is None or not self.profile.constants.source:
-            return self.policy.overhead.step_s
+            return self.policy.overhead.unfitted_step.seconds
         return self.profile.constants.step_ms * 1e-3
 
     @property
@@ -163,6 +163,24 @@ class Forward:
         ranks = self.split.data_parallel
         constant, slope = self.attention.decode_s(per_rank(sequences, ranks), queries)
         return constant, slope / ranks
+
+    @property
+    def step_s(self) -> float:
+        """Host time of a step that kernels do not hide."""
+        return self.machine.step_s
+
+    @property
+    def sampler_s(self) -> float:
+        """Fixed time of the sampler."""
+        return self.machine.policy.overhead.sampling_us_per_step * 1e-6
+
+    def hosting_s(self, sequences: int, queries: int) -> float:
+        """Host time of the decoding sequences beyond what their layers take: zero unless the host is the slower."""
+        return max(0.0, sequences * self.machine.sequence_s - self.layers(sequences * queries).total_s)
+
+    def bound_by_flops(self, queries: int) -> bool:
+        """Whether decode attention takes longer to multiply than to read."""
+        return self.attention.bound_by_flops(queries)
 
     def prefill_attention_s(self, tokens: int) -> float:
         """Seconds of prompt attention that do not depend on the positions attended to."""

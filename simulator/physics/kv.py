@@ -7,7 +7,7 @@ from math import ceil
 from simulator.spec.model import CompressedKv, Mla, Model
 from simulator.spec.speculation import KvDtype
 
-KV_BYTES: dict[KvDtype, int] = {"bf16": 2, "fp8": 1}
+KV_BYTES: dict[KvDtype, int] = {"fp32": 4, "bf16": 2, "fp8": 1}
 """Bytes of a KV element; FP8's per-tensor scales are left out (a few bytes a layer)."""
 COMPRESSED_BF16_SLOPE_RATIO = 1.886
 """bf16 ÷ fp8 bytes per token of a compressed cache, whose indexer keys stay in 4 bits: 8,438 / 4,474 (DeepSeek-V4-Pro)

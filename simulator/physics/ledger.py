@@ -262,7 +262,9 @@ def _draft_share(deployment: Deployment) -> tuple[int, KvLaw, Model | None]:
         weights = round(draft.abstract.weights_gb * 1e9 / deployment.target.num_gpus)
         per_token = -(-draft.abstract.kv_bytes_per_token // deployment.target.tensor_parallel)
         return weights, KvLaw(bytes_per_token=per_token), None
-    model = load_model(str(draft.model))
+    if draft.model is None:
+        return 0, KvLaw(), None
+    model = load_model(draft.model)
     split = draft.tensor_parallel
     weights = weight_bytes(model, load_quantisation(draft.weights), tensor_parallel=split).per_gpu_bytes
     return weights, kv_law(model, draft.kv, split), model

@@ -43,14 +43,17 @@ class Calibration(NamedTuple):
     """Most decoding sequences whose attention was measured, on one GPU; 0: none."""
     max_context: int = 0
     """Longest context measured [tokens]; 0: none."""
+    max_queries: int = 0
+    """Most tokens verified of a sequence (K + 1) that were measured; 0: it matters to no table."""
 
-    def outside(self, rows: int, sequences: int, context_tokens: float) -> tuple[str, ...]:
+    def outside(self, rows: int, sequences: int, context_tokens: float, queries: int = 1) -> tuple[str, ...]:
         """Which inputs of a step, per data-parallel rank, lie beyond what was measured: extrapolated."""
         longest = context_tokens / sequences if sequences else 0.0
         found = (
             (rows, self.max_rows, "rows"),
             (sequences, self.max_batch, "sequences"),
             (longest, self.max_context, "tokens of context"),
+            (queries, self.max_queries, "tokens verified of a sequence"),
         )
         return tuple(f"{value:,.0f} {what}: measured to {most:,}" for value, most, what in found if 0 < most < value)
 

@@ -10,6 +10,7 @@ from simulator.catalog.load import load_engine, load_gpu, load_links, load_model
 from simulator.physics.build import build_forward
 from simulator.physics.draft import NO_DRAFT, Affine, DraftCost, abstract_draft, modelled_draft
 from simulator.physics.forward import Checkpoint, Forward, HeadCost, LayersCost, Machine, Split, per_rank
+from simulator.physics.measured import MeasuredForward, measured_draft, surface_of, unknown_draft
 from simulator.physics.step import StepCost, StepShape
 from simulator.spec.deployment import Deployment
 from simulator.spec.policy import Quantisation
@@ -38,17 +39,16 @@ class Memo(dict[K, V], Generic[K, V]):
 class CatalogStepModel:
     """The `StepModel` of a deployment, from measured curves or from the catalog's efficiencies."""
 
-    def __init__(self, target: Forward, draft: DraftCost, draft_tokens: int) -> None:
+    def __init__(self, target: Forward | MeasuredForward, draft: DraftCost, draft_tokens: int) -> None:
         """Nothing is computed before it is asked for."""
-        overhead = target.machine.policy.overhead
         self.target = target
         self.draft = draft
         self.draft_tokens = draft_tokens
         """Draft tokens K of the deployment."""
         self.calibration = target.calibration.with_draft(draft.calibration)
         """Profile, and which parts are extrapolated or uncalibrated."""
-        self._step_s = target.machine.step_s
-        self._sampler_s = overhead.sampling_us_per_step * 1e-6
+        self._step_s = target.step_s
+        self._sampler_s = target.sampler_s
         self._prefill_slope_s = target.prefill_context_s
         self._both_prefill_slope_s = target.prefill_context_s + draft.prefill_context_s
         self._layers: Memo[int, LayersCost] = Memo(target.layers)
@@ -125,7 +125,7 @@ class CatalogStepModel:
         ranks = self.target.split.data_parallel
         sequences = per_rank(shape.sequences, ranks)
         rows = per_rank(shape.verify_tokens + shape.prefill_tokens, ranks)
-        return self.calibration.outside(rows, sequences, shape.context_tokens / ranks)
+        return self.calibration.outside(rows, sequences, shape.context_tokens / ranks, shape.draft_tokens + 1)
 
     def bound_by(self, cost: StepCost, shape: StepShape) -> Bound:
         """What the largest part of a step waits for.
@@ -136,7 +136,7 @@ class CatalogStepModel:
         layers = self._layers[shape.verify_tokens + shape.prefill_tokens]
         prompts = shape.prefill_tokens > shape.verify_tokens
         reads = layers.linear_s + layers.experts_s <= 2.0 * layers.reading_s
-        flops = self.target.attention.bound_by_flops(shape.draft_tokens + 1)
+        flops = self.target.bound_by_flops(shape.draft_tokens + 1)
         parts: dict[Bound, float] = dict.fromkeys(
             ("weight_bandwidth", "compute", "kv_bandwidth", "prefill_compute", "collectives", "draft", "host"), 0.0
         )
@@ -152,16 +152,11 @@ class CatalogStepModel:
 
     def _drafting_s(self, key: tuple[int, int]) -> Affine:
         sequences, draft_tokens = key
-        if not draft_tokens:
-            return 0.0, 0.0
-        constant, slope = self.draft.one_pass(sequences)
-        return draft_tokens * constant, draft_tokens * slope
+        return self.draft.passes(sequences, draft_tokens) if draft_tokens else (0.0, 0.0)
 
     def _hosting_s(self, key: tuple[int, int]) -> float:
-        """Host time of so many decoding sequences beyond what their layers take: zero unless the host is the slower."""
         sequences, draft_tokens = key
-        host_s = sequences * self.target.machine.sequence_s
-        return max(0.0, host_s - self._layers[sequences * (draft_tokens + 1)].total_s)
+        return self.target.hosting_s(sequences, draft_tokens + 1)
 
     def _decoding_s(self, key: tuple[int, int]) -> Affine:
         (attention_s, context_s), (draft_s, draft_context_s) = self._attention[key], self._drafting[key]
@@ -188,19 +183,34 @@ def step_model_with(profile: Profile | None, deployment: Deployment) -> CatalogS
     served = deployment.target
     checkpoint = Checkpoint(load_model(served.model), _quantisation(served.weights), served.kv, served.unquantised)
     split = Split(served.tensor_parallel, served.data_parallel, served.expert_parallel)
-    target = build_forward(checkpoint, machine, split)
+    target = _forward(checkpoint, machine, split)
     if deployment.speculation.kind == "none":
         return CatalogStepModel(target, NO_DRAFT, 0)
     draft = _draft_cost(deployment.speculation.draft, machine, target)
     return CatalogStepModel(target, draft, deployment.speculation.propose.draft_tokens)
 
 
-def _draft_cost(spec: Draft, machine: Machine, target: Forward) -> DraftCost:
+def _forward(checkpoint: Checkpoint, machine: Machine, split: Split) -> Forward | MeasuredForward:
+    """From whole steps where the profile has them of this checkpoint, else from the curves of its parts."""
+    surface = surface_of(checkpoint, machine, split)
+    if surface is None:
+        return build_forward(checkpoint, machine, split)
+    return MeasuredForward(checkpoint.model, machine, split, surface)
+
+
+def _draft_cost(spec: Draft, machine: Machine, target: Forward | MeasuredForward) -> DraftCost:
     if spec.abstract is not None:
         return abstract_draft(spec.abstract, target, CatalogStepModel(target, NO_DRAFT, 0).decode_affine)
-    checkpoint = Checkpoint(load_model(str(spec.model)), _quantisation(spec.weights), spec.kv)
+    model = None if spec.model is None else load_model(spec.model)
+    measured = measured_draft(spec, target, model) if isinstance(target, MeasuredForward) else None
+    if measured is not None:
+        return measured
+    if model is None:
+        surface = target.surface if isinstance(target, MeasuredForward) else None
+        raise unknown_draft(str(spec.measured), target.model.name, machine, surface)
+    checkpoint = Checkpoint(model, _quantisation(spec.weights), spec.kv)
     split = Split(spec.tensor_parallel, target.split.data_parallel)
-    return modelled_draft(build_forward(checkpoint, machine, split), target)
+    return modelled_draft(_forward(checkpoint, machine, split), target)
 
 
 def _quantisation(weights: WeightDtype) -> Quantisation | None:

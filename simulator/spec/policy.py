@@ -43,11 +43,18 @@ class MemoryRule(Spec):
     source: str
 
 
+class UnfittedStep(Spec):
+    """Host time of a step, where no measured profile has fitted it."""
+
+    seconds: NotNegative
+    """Scheduler, sampler launch, input preparation, per target step [s]."""
+    source: str
+
+
 class StepOverhead(Spec):
     """Time of a step that kernels do not explain."""
 
-    step_s: NotNegative
-    """Scheduler, sampler launch, input preparation, per target step [s]."""
+    unfitted_step: UnfittedStep
     draft_pass_s: NotNegative
     """The same per draft pass [s]."""
     kernel_floor_us: Positive
@@ -82,7 +89,7 @@ class Quantisation(Spec):
     name: Name
     bits_per_weight: Positive
     """Bits per quantised weight, scales and zeros included."""
-    compute: dict[str, Literal["bf16", "fp8", "int8", "nvfp4"]]
+    compute: dict[str, Literal["fp32", "bf16", "fp8", "int8", "nvfp4"]]
     """GPU architecture, or `default` → dtype of the tensor cores that serve it."""
     experts_only: Flag = False
     """Whether the format leaves everything but the experts in bf16 (models that are released that way)."""

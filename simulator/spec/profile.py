@@ -10,11 +10,12 @@ from pydantic import Field, model_validator
 
 from simulator.spec.base import Count, CountOrZero, Fraction, Name, NotNegative, Positive, Spec, Text
 from simulator.spec.sources import Sources
+from simulator.spec.step_surface import Device, StepSurface
 
 SCHEMA_VERSION = 1
 LinearDtype = Literal["bf16", "fp8", "fp8_block", "nvfp4"]
 ExpertsDtype = Literal["bf16", "fp8", "fp8_block", "nvfp4", "mxfp4", "int4"]
-Part = Literal["linear", "decode_attention", "prefill_attention", "experts", "all_reduce"]
+Part = Literal["linear", "decode_attention", "prefill_attention", "experts", "all_reduce", "steps"]
 Knots = tuple[Count, ...]
 Latencies = tuple[Positive, ...]
 Finite = Annotated[float, Field(strict=True, ge=-1e6, le=1e6, allow_inf_nan=False)]
@@ -172,6 +173,8 @@ class HeldOut(Spec):
     """Model, precision, GPU, engine."""
     tpot: Error | None = None
     ttft: Error | None = None
+    step: Error | None = None
+    """Of the duration of single steps, measured by the calibration itself."""
     source: str | None = None
 
 
@@ -211,12 +214,18 @@ class Profile(Spec):
     fit_error: dict[Part, Error]
     """Of the tables against every measurement within their range."""
     held_out: tuple[HeldOut, ...] = ()
+    left_out: tuple[HeldOut, ...] = ()
+    """By GPU and model, errors of this engine with constants that were fitted without any of their rows."""
     linear: tuple[LinearTable, ...] = ()
     decode_attention: tuple[DecodeTable, ...] = ()
     prefill_attention: tuple[PrefillTable, ...] = ()
     experts: tuple[ExpertsTable, ...] = ()
     all_reduce: tuple[AllReduceTable, ...] = ()
     constants: EngineConstants = EngineConstants()
+    steps: tuple[StepSurface, ...] = ()
+    """Whole steps of single models; a model that has one is priced by it and by no other table."""
+    device: Device | None = None
+    """What `specfleet calibrate` ran on."""
     source: str
     """Key of the source of all that names no other."""
     sources: Sources

@@ -6,8 +6,8 @@ from pydantic import Field, model_validator
 
 from simulator.spec.base import Count, CountOrZero, Fraction, Name, NotNegative, Positive, Spec
 
-WeightDtype = Literal["bf16", "fp8", "fp8_block", "int8", "awq_int4", "mxfp4", "nvfp4"]
-KvDtype = Literal["bf16", "fp8"]
+WeightDtype = Literal["fp32", "bf16", "fp8", "fp8_block", "int8", "awq_int4", "mxfp4", "nvfp4"]
+KvDtype = Literal["fp32", "bf16", "fp8"]
 
 
 class Acceptance(Spec):
@@ -109,9 +109,11 @@ class Draft(Spec):
     """One draft model, from the catalog or abstract."""
 
     model: Name | None = None
-    """A model of the catalog; give this or `abstract`."""
+    """A model of the catalog; give this, `abstract` or `measured`."""
     abstract: AbstractDraft | None = None
     """The draft's costs, when no architecture is known."""
+    measured: Name | None = None
+    """A draft without a model whose cost was measured with the target on this device: `lookup`. It holds no memory."""
     weights: WeightDtype = "bf16"
     kv: KvDtype = "bf16"
     tensor_parallel: Count = 1
@@ -121,14 +123,14 @@ class Draft(Spec):
 
     @model_validator(mode="after")
     def _model_or_abstract(self) -> Self:
-        if (self.model is None) == (self.abstract is None):
-            raise ValueError("a draft is either a catalog `model` or `abstract`, exactly one of the two")
-        if self.abstract is not None:
+        ways = [way for way in ("model", "abstract", "measured") if getattr(self, way) is not None]
+        if len(ways) != 1:
+            raise ValueError("a draft is a catalog `model`, `abstract` or `measured`, exactly one of the three")
+        if self.model is None:
             unused = {"weights", "kv", "tensor_parallel"} & self.model_fields_set
             if unused:
-                raise ValueError(
-                    f"an abstract draft has no {', '.join(sorted(unused))}: its costs are given as they are"
-                )
+                what = "an abstract" if self.abstract is not None else "a measured"
+                raise ValueError(f"{what} draft has no {', '.join(sorted(unused))}: its costs are given as they are")
         return self
 
 

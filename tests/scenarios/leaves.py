@@ -197,6 +197,7 @@ SPECULATION = [
     leaf(f"{IT}speculation[none].kind", (), "ngram", "refused"),
     leaf(f"{IT}speculation[drafts].kind", SPEC, "none", "refused"),
     leaf(f"{DRAFT}model", SPEC, "qwen3-0.6b", "requests"),
+    leaf(f"{DRAFT}measured", SPEC, "lookup", "refused"),
     leaf(f"{DRAFT}abstract.flops_ratio", GIVEN, "0.3", "requests"),
     leaf(f"{DRAFT}abstract.latency_ratio", GIVEN, "0.3", "requests"),
     leaf(f"{DRAFT}abstract.weights_gb", GIVEN, "3", "memory"),

@@ -75,7 +75,7 @@ REFUSED = [
     (
         "model: llama-3.2-1b",
         "weights: fp8",
-        "a draft is either a catalog `model` or `abstract`, exactly one of the two",
+        "a draft is a catalog `model`, `abstract` or `measured`, exactly one of the three",
     ),
     # shapes
     ("slo:\n  ttft_s: {p95: 1.0}", "slo: 3", "slo: 3: a mapping is needed of ttft_s, tpot_s, itl_s, e2e_s"),

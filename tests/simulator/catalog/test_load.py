@@ -22,7 +22,9 @@ def test_a_wrong_gpu_is_answered_with_the_nearest_and_all_known() -> None:
 
 
 def test_a_name_like_nothing_known_has_no_nearest() -> None:
-    with pytest.raises(CatalogError, match=r"^no engine policy 'zzzz' in the catalog; known: sglang, trtllm, vllm$"):
+    with pytest.raises(
+        CatalogError, match=r"^no engine policy 'zzzz' in the catalog; known: sglang, specfleet, trtllm, vllm$"
+    ):
         load.load_engine("zzzz")
 
 

@@ -3,6 +3,8 @@
 import pytest
 
 from simulator.catalog import load
+from simulator.errors import CatalogError
+from simulator.physics.formats import compute_dtype, peak_flop_per_s
 
 GIB = 2**30
 GPUS = set(load.names("gpus"))
@@ -51,7 +53,7 @@ def test_bits_include_scales(name: str, bits: float) -> None:
     assert load.load_quantisation(name).bits_per_weight == bits
 
 
-@pytest.mark.parametrize("name", load.names("quantisation"))
+@pytest.mark.parametrize("name", sorted({*load.names("quantisation")} - {"fp32"}))
 @pytest.mark.parametrize("gpu", sorted(GPUS))
 def test_a_format_computes_in_a_dtype_that_the_gpu_has(name: str, gpu: str) -> None:
     compute = load.load_quantisation(name).compute
@@ -60,6 +62,13 @@ def test_a_format_computes_in_a_dtype_that_the_gpu_has(name: str, gpu: str) -> N
     dtype = compute.get(card.architecture, compute.get("default"))
 
     assert dtype in card.compute.tflops or (name == "int8" and card.architecture == "blackwell_ultra")
+
+
+def test_fp32_is_refused_where_a_gpu_states_no_rate_for_it() -> None:
+    with pytest.raises(CatalogError, match="h200-sxm has no fp32 tensor cores; it has: bf16, fp8"):
+        peak_flop_per_s(
+            load.load_gpu("h200-sxm"), compute_dtype(load.load_gpu("h200-sxm"), load.load_quantisation("fp32"))
+        )
 
 
 def test_only_gpt_oss_style_weights_leave_all_but_experts_alone() -> None:
