@@ -22,7 +22,15 @@ def engine_constants(engine: str) -> EngineConstants:
 
 def held_out(gpu: str, engine: str) -> tuple[HeldOut, ...]:
     """Errors on left-out groups of this engine on this GPU."""
-    rows = fitted().get(engine, {}).get("held_out", {})
+    return tuple(group for group in _errors(engine, "held_out") if group.group.startswith(f"{gpu} "))
+
+
+def left_out(engine: str) -> tuple[HeldOut, ...]:
+    """Errors on each GPU and model of this engine, with constants that were fitted without any of its rows."""
+    return _errors(engine, "left_out")
+
+
+def _errors(engine: str, table: str) -> tuple[HeldOut, ...]:
     return tuple(
         HeldOut(
             group=name,
@@ -30,6 +38,5 @@ def held_out(gpu: str, engine: str) -> tuple[HeldOut, ...]:
             ttft=Error.model_validate(row["ttft"]),
             source="constants",
         )
-        for name, row in rows.items()
-        if name.startswith(f"{gpu} ")
+        for name, row in fitted().get(engine, {}).get(table, {}).items()
     )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from calibration.constants import engine_constants, held_out
+from calibration.constants import engine_constants, held_out, left_out
 from calibration.fit_profile import Header, fit_profile
 from calibration.kernels import Tables, merge, read_aiconfigurator, read_shared_gemm
 from simulator.errors import ProfileError
@@ -132,7 +132,7 @@ def build(recipe: Recipe) -> Profile:
     header = Header(recipe.gpu, recipe.engine, READ.isoformat(), versions, sources(recipe))
     constants = engine_constants(recipe.engine)
     profile = fit_profile(header, measurements(recipe), constants, held_out(recipe.gpu, recipe.engine))
-    return with_sources(profile, header.sources)
+    return with_sources(profile.model_copy(update={"left_out": left_out(recipe.engine)}), header.sources)
 
 
 def with_sources(profile: Profile, known: Sources) -> Profile:
@@ -154,7 +154,7 @@ def dump(profile: Profile) -> str:
     data = {"schema_version": profile.schema_version} | json.loads(profile.model_dump_json(exclude_defaults=True))
     lines = []
     for key, value in data.items():
-        if isinstance(value, list) and value and key != "held_out":
+        if isinstance(value, list) and value and key not in ("held_out", "left_out"):
             rows = ",\n".join("  " + json.dumps(row, separators=(",", ":")) for row in value)
             lines.append(f' "{key}": [\n{rows}\n ]')
         else:

@@ -52,10 +52,13 @@ def _point(point: "Point") -> dict[str, Any]:
     from simulator.outcome.plain import plain
     from simulator.planning.comparison import compare
     from simulator.planning.estimate import estimate as steady_state
+    from simulator.planning.model_error import model_error, widened
     from simulator.planning.provenance import provenance
 
     scenario, label = point.scenario, label_of(point.label)
-    rows = [steady_state(scenario, name, label) for name in scenario.deployments]
+    plain_rows = [steady_state(scenario, name, label) for name in scenario.deployments]
+    errors = {row["deployment"]: model_error(scenario, row["deployment"]) for row in plain_rows if row["fits"]}
+    rows = [widened(row, errors.get(row["deployment"])) for row in plain_rows]
     origin = provenance(scenario) | {"method": "steady state", "replications": None}
-    found: dict[str, Any] = plain({"rows": rows, "comparison": compare(rows, ()), "provenance": origin})
+    found: dict[str, Any] = plain({"rows": rows, "comparison": compare(rows, (), errors), "provenance": origin})
     return found

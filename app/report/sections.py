@@ -8,7 +8,7 @@ from app.report import bars, charts, tables
 from app.report.markup import Child, Markup, join, tag
 from app.report.svg import COLOURS, legend
 from app.tables.figures import Limits, Row, shown_percentiles
-from app.tables.verdict import notes, verdict_lines
+from app.tables.verdict import error_lines, notes, verdict_lines
 
 CAUSES = {
     "linear": "linear layers",
@@ -150,7 +150,9 @@ def origin(provenance: Mapping[str, Any], digest: str) -> Markup:
         "Calibration": provenance.get("profile"), "Seed": provenance.get("seed"),
         "Replications": provenance.get("replications"), "specfleet": provenance.get("version"), "Run": digest,
     }  # fmt: skip
-    said = [join(tag("dt", name), tag("dd", str(value))) for name, value in facts.items() if value is not None]
+    errors = error_lines(provenance.get("calibration") or {}).items()
+    told = [*facts.items(), *((f"Error, {', '.join(names)}", text) for text, names in errors)]
+    said = [join(tag("dt", name), tag("dd", str(value))) for name, value in told if value is not None]
     count_of = len(provenance.get("sources") or ())
     return tag(
         "section",

@@ -24,6 +24,9 @@ def trust_notes(rows: Sequence[Row], shown: Sequence[str] = SHOWN) -> Iterator[N
     yield from _warm_up(rows)
     yield from _too_few(rows, shown)
     yield from _too_wide(rows)
+    fragile = _named([row for row in rows if row.get("holds_slo") and row.get("holds_if_slower") is False])
+    if fragile:
+        yield fragile, "holds as predicted, but no longer if steps are as slow as the model's error allows (95 %)"
     growing = _named([row for row in rows if row.get("saturated")])
     if growing:
         yield growing, "saturated: its latencies grow with the length of the run and have no mean; “> x” is this run's"
@@ -76,7 +79,7 @@ def _too_wide(rows: Sequence[Row]) -> Iterator[Note]:
         remedy = f"about {needed} replications would bring ±5 % (--seeds {needed})"
         if needed > MOST_SUGGESTED:
             remedy = "raise workload.horizon.requests, then replications"
-        yield _named(names), f"{said} (95 % interval); {remedy}"
+        yield _named(names), f"{said} (95 % interval over the replications); {remedy}"
 
 
 def _words(name: str) -> str:
@@ -85,13 +88,13 @@ def _words(name: str) -> str:
 
 
 def half_width(row: Row, name: str) -> float | None:
-    """Half of a figure's interval as a share of the figure; None without either.
+    """Half of a figure's interval over the replications as a share of the figure; None without either.
 
-    >>> half_width({"x": 10.0, "interval": {"x": [9.0, 11.0]}}, "x")
+    >>> half_width({"x": 10.0, "interval_of_replications": {"x": [9.0, 11.0]}}, "x")
     0.1
     """
     field, _, statistic = name.partition(".")
     value = row.get(field)
     value = value.get(statistic) if statistic and isinstance(value, Mapping) else value
-    ends = (row.get("interval") or {}).get(name)
+    ends = (row.get("interval_of_replications") or {}).get(name)
     return (ends[1] - ends[0]) / 2 / abs(value) if ends and value else None

@@ -6,7 +6,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from app.format import cut, low_high, plural, significant, times, usd
+from app.format import cut, low_high, percent, plural, significant, times, usd
 from app.tables.figures import Row
 from app.tables.trust import SHOWN, trust_notes
 
@@ -61,11 +61,7 @@ def _winner(comparison: Mapping[str, Any]) -> Line:
     if runner_up is None:
         return "Winner", f"{leader}, alone: {price}", "bold green"
     if comparison.get("close_call"):
-        return (
-            "Winner",
-            f"too close to call: {leader} against {runner_up}, {_ratio(comparison)}; {leader}: {price}",
-            "bold",
-        )
+        return "Winner", f"too close to call: {_chance(comparison)}{_ratio(comparison)}; {leader}: {price}", "bold"
     against = f"{times(comparison.get('ratio'))} cheaper than {runner_up}{_interval(comparison)}"
     return "Winner", f"{leader}: {price}; {against}", "bold green"
 
@@ -77,6 +73,14 @@ def _costs(comparison: Mapping[str, Any], basis: Any) -> Mapping[str, float]:
             costs: Mapping[str, float] = ranking.get("costs") or {}
             return costs
     return {}
+
+
+def _chance(comparison: Mapping[str, Any]) -> str:
+    """Leader and runner-up, with the chance that the first is cheaper, where that is known."""
+    leader, runner_up, chance = (comparison.get(name) for name in ("leader", "runner_up", "confidence"))
+    if chance is None or comparison.get("ratio") == 1:
+        return f"{leader} against {runner_up}, "
+    return f"{leader} is cheaper than {runner_up} with a chance of {percent(chance)}, "
 
 
 def _ratio(comparison: Mapping[str, Any]) -> str:
@@ -135,6 +139,8 @@ def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[Line]:
     if provenance.get("version") not in (None, "", "not installed"):
         parts.append(f"specfleet {provenance['version']}")
     yield "Source", " · ".join(parts), "dim"
+    for said, names in error_lines(provenance.get("calibration") or {}).items():
+        yield "Error", f"{', '.join(names)}: {said}", "dim"
     for price, names in _by_price(provenance.get("prices") or {}).items():
         yield "Price", f"{', '.join(names)}: {price}", "dim"
     assumptions = _assumptions(provenance.get("assumptions") or ())
@@ -155,6 +161,22 @@ def _assumptions(texts: Sequence[str]) -> list[str]:
         else:
             own.setdefault(what, []).append(name)
     return [f"{', '.join(dict.fromkeys(names))}: {what}" for what, names in own.items()] + list(catalog)
+
+
+def error_lines(calibration: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What is known of the error of the step model → the deployments that it is of.
+
+    calibration: of a report's provenance, by deployment.
+    """
+    found: dict[str, list[str]] = {}
+    for name, of in calibration.items():
+        error = of.get("error")
+        text = "not known: no measured profile, so intervals hold what the replications tell and no more"
+        if error:
+            factors = f"step times to a factor of {error['tpot_factor']:.2f}, TTFT of {error['ttft_factor']:.2f}"
+            text = f"{factors} (95 %), from {error['basis']}; it is part of every interval"
+        found.setdefault(text, []).append(name)
+    return found
 
 
 def _by_price(prices: Mapping[str, Any]) -> dict[str, list[str]]:

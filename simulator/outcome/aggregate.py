@@ -10,7 +10,8 @@ from simulator.outcome.latency import METRICS
 from simulator.outcome.precision import suggested_replications
 from simulator.outcome.report import Row
 
-NOT_AVERAGED = ("deployment", "gpu", "point", "replication", "interval", "replications_for_5_percent")
+INTERVALS = ("interval", "interval_of_replications")
+NOT_AVERAGED = ("deployment", "gpu", "point", "replication", *INTERVALS, "replications_for_5_percent")
 
 NO_MEAN = ("warmup_found_requests",)
 """Numbers that follow the majority of the replications, and whose mean nobody asks for."""
@@ -38,7 +39,7 @@ def aggregate_rows(rows: Sequence[Row]) -> Row:
     left_out = (*NO_MEAN, *GROWING) if merged["saturated"] else NO_MEAN
     intervals = _intervals(flat, left_out)
     merged |= {name: first[name] for name in ("deployment", "gpu", "point")}
-    merged |= {"replication": "all", "interval": intervals}
+    merged |= {"replication": "all", **dict.fromkeys(INTERVALS, intervals)}
     merged |= _majority_fleet(rows)
     merged["warmup_found_requests"] = majority_fewest([row["warmup_found_requests"] for row in rows])
     merged["replications_for_5_percent"] = _suggested(flat, left_out)

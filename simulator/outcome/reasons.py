@@ -28,7 +28,7 @@ def bound_phrase(row: Row) -> str:
     """What binds a deployment, with its share of the time where that is known.
 
     >>> bound_phrase({"bound_by": "draft", "bound_share": {"draft": 0.75}})
-    'drafting (steps of 75% of its step time)'
+    'drafting (in steps that take 75% of its step time)'
     """
     name = row["bound_by"] or "nothing"
     words = BOUND_WORDS.get(name, name)
@@ -37,7 +37,7 @@ def bound_phrase(row: Row) -> str:
         return words
     if name in LIMITS:
         return f"{words} (requests waited for it {share:.0%} of the time)"
-    return f"{words} (steps of {share:.0%} of its step time)"
+    return f"{words} (in steps that take {share:.0%} of its step time)"
 
 
 def why_line(rows: Mapping[str, Row], ranking: Mapping[str, Any]) -> str:

@@ -48,7 +48,8 @@ EXTRA_FIELDS = (
     "rejected_requests", "truncated_requests",
     "step_time_share", "bound_share", "output_tokens_per_request", "output_tokens_per_s_at_capacity",
     "usd_per_gpu_hour", "capacity_note", "fleet_note", "simulated_runs", "step_s", "warmup_found_requests",
-    "warmup_too_short", "too_few_samples", "replications_for_5_percent",
+    "warmup_too_short", "too_few_samples", "replications_for_5_percent", "interval_of_replications",
+    "holds_if_slower",
 )
 """Fields that every row has beyond those."""
 # fmt: on
@@ -111,7 +112,14 @@ def empty_row(context: RowContext, replication: int | str, reason: str) -> Row:
     row: Row = dict.fromkeys(ROW_FIELDS + EXTRA_FIELDS)
     row |= {name: dict.fromkeys(STATISTICS) for name in METRICS}
     row |= _identity(context, replication)
-    return row | {"fits": False, "reason": reason, "bound_by": "memory", "interval": {}, "holds_slo": False}
+    return row | {
+        "fits": False,
+        "reason": reason,
+        "bound_by": "memory",
+        "interval": {},
+        "interval_of_replications": {},
+        "holds_slo": False,
+    }
 
 
 def replication_row(
@@ -141,6 +149,8 @@ def replication_row(
         "step_time_share": bound.step_time_share,
         "bound_share": bound.bound_share,
         "interval": {},
+        "interval_of_replications": {},
+        "holds_if_slower": None,
     }
     found |= _trust(records, window, context, saturated=found["saturated"])
     found["holds_slo"] = not found["saturated"] and (context.slo is None or meets_limits(found, context.slo))

@@ -2,16 +2,19 @@
 
 Two bases, both shown: the cost of the fewest replicas that hold the offered load, and the cost of a million output
 tokens at capacity. Ratios are runner-up ÷ winner; intervals are t intervals over replications on log ratios, paired by
-replication because all deployments saw the same random streams.
+replication because all deployments saw the same random streams, and hold the errors of the step models of both. Two
+deployments on one GPU type, engine and target have the same error, which cancels.
 """
 
 from collections.abc import Mapping, Sequence
-from math import exp, log
+from math import exp, hypot, log
+from statistics import NormalDist
 from typing import Any
 
 from simulator.outcome.interval import t_interval
 from simulator.outcome.reasons import why_line
 from simulator.outcome.report import Row
+from simulator.planning.model_error import NORMAL_QUANTILE, ModelError
 
 TOO_CLOSE = "too close to call"
 
@@ -21,16 +24,21 @@ BY_CAPACITY = "usd_per_million_output_tokens_at_capacity"
 Ranking = dict[str, Any]
 
 
-def compare(rows: Sequence[Row], replications: Sequence[Row]) -> dict[str, Any]:
+def compare(
+    rows: Sequence[Row], replications: Sequence[Row], errors: Mapping[str, ModelError | None] | None = None
+) -> dict[str, Any]:
     """The comparison of all deployments of one point.
 
     rows: one aggregated row per deployment.
-    replications: their rows by replication.
+    replications: their rows by replication; empty for estimates.
+    errors: deployment → the error of its step model.
     """
-    load, capacity = rank(rows, replications, BY_LOAD), rank(rows, replications, BY_CAPACITY)
+    known = errors or {}
+    load, capacity = (rank(rows, replications, basis, known) for basis in (BY_LOAD, BY_CAPACITY))
     chosen = load if load["leader"] is not None else capacity
     found = {
-        name: chosen[name] for name in ("winner", "leader", "basis", "runner_up", "ratio", "interval", "close_call")
+        name: chosen[name]
+        for name in ("winner", "leader", "basis", "runner_up", "ratio", "interval", "confidence", "close_call")
     }
     by_name = {row["deployment"]: row for row in rows}
     return {
@@ -46,7 +54,9 @@ def compare(rows: Sequence[Row], replications: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def rank(rows: Sequence[Row], replications: Sequence[Row], basis: str) -> Ranking:
+def rank(
+    rows: Sequence[Row], replications: Sequence[Row], basis: str, errors: Mapping[str, ModelError | None]
+) -> Ranking:
     """Winner and runner-up by the lowest cost on one basis; None where nobody, or nobody else, has such a cost."""
     costs = {row["deployment"]: row[basis] for row in rows if row[basis] is not None}
     tie_break = {row["deployment"]: row[BY_CAPACITY] for row in rows}
@@ -54,16 +64,18 @@ def rank(rows: Sequence[Row], replications: Sequence[Row], basis: str) -> Rankin
     leader, runner_up = (*order, None, None)[:2]
     ranking: Ranking = {
         "winner": leader, "leader": leader, "basis": basis, "runner_up": runner_up, "ratio": None, "interval": None,
-        "close_call": False, "costs": {name: costs[name] for name in order},
+        "confidence": None, "close_call": False, "costs": {name: costs[name] for name in order},
     }  # fmt: skip
     if leader is None or runner_up is None:
         return ranking
-    interval = paired_interval(replications, runner_up, leader, basis)
     ratio = costs[runner_up] / costs[leader]
+    sampled = paired_interval(replications, runner_up, leader, basis) if replications else (ratio, ratio)
+    interval = with_model_error(ratio, sampled, (errors.get(runner_up), errors.get(leader)))
     close = ratio == 1 or (interval is not None and interval[0] <= 1 <= interval[1])
     return ranking | {
         "ratio": ratio,
         "interval": None if interval is None else list(interval),
+        "confidence": None if interval is None else confidence(ratio, interval),
         "close_call": close,
         "winner": TOO_CLOSE if close else leader,
     }
@@ -82,6 +94,46 @@ def paired_interval(replications: Sequence[Row], over: str, under: str, field: s
     ]
     found = t_interval(pairs)
     return None if found is None else (exp(found[0]), exp(found[1]))
+
+
+def with_model_error(
+    ratio: float, sampled: tuple[float, float] | None, errors: tuple[ModelError | None, ModelError | None]
+) -> tuple[float, float] | None:
+    """An interval of a ratio of costs with the errors of both step models: independent errors, on logarithms.
+
+    sampled: over replications; None where it is not known, and then there is none.
+    errors: of the deployment above and of the one below; equal kinds cancel.
+
+    >>> with_model_error(1.5, (1.5, 1.5), (None, None)) is None
+    True
+    """
+    over, under = errors
+    if sampled is None or (over is None and under is None and sampled[0] == sampled[1]):
+        return None
+    (low, high), (low_under, high_under) = (
+        (1.0, 1.0) if error is None else error.factors.get(BY_CAPACITY, (1.0, 1.0)) for error in errors
+    )
+    if over is not None and under is not None and over.kind == under.kind:
+        low = high = low_under = high_under = 1.0
+    below = hypot(log(ratio / sampled[0]), log(low), log(high_under))
+    above = hypot(log(sampled[1] / ratio), log(high), log(low_under))
+    return ratio * exp(-below), ratio * exp(above)
+
+
+def confidence(ratio: float, interval: tuple[float, float]) -> float:
+    r"""Chance that a ratio is above 1, from its 95 % interval: its logarithm is normal, with the width that is below it.
+
+    .. math:: \Phi\left(1.96 \, \frac{\ln r}{\ln r - \ln l}\right)
+
+    ratio: ratio r, at least 1. interval: its ends, l below.
+
+    >>> round(confidence(1.2, (1.0, 1.44)), 3), confidence(1.0, (0.9, 1.1)), confidence(1.2, (1.2, 1.2))
+    (0.975, 0.5, 1.0)
+    """
+    width = log(ratio / interval[0])
+    return (
+        1.0 if width <= 0.0 < log(ratio) else NormalDist().cdf(NORMAL_QUANTILE * log(ratio) / width) if width else 0.5
+    )
 
 
 def _by_replication(replications: Sequence[Row], field: str) -> Mapping[tuple[str, Any], float]:

@@ -1,6 +1,6 @@
 """What requests ask of a replica, in numbers that do not depend on the load: a sample of lengths, steps and blocks."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import exp
 
 import numpy as np
@@ -122,6 +122,29 @@ class Demand:
         return seconds, steps
 
 
+@dataclass(frozen=True, slots=True)
+class Slowed:
+    """Step times, every one longer by the same factor."""
+
+    times: StepTimes
+    factor: float
+
+    def seconds(self, shape: StepShape) -> float:
+        """Seconds of a step."""
+        return self.factor * self.times.seconds(shape)
+
+    def decode_affine(self, sequences: int) -> tuple[float, float]:
+        """Seconds of a step without prompts: first + second × context tokens."""
+        constant, slope = self.times.decode_affine(sequences)
+        return self.factor * constant, self.factor * slope
+
+
+def slowed(demand: Demand, factor: float) -> Demand:
+    """The same requests where every step takes longer by a factor."""
+    times = Slowed(demand.times, factor)
+    return replace(demand, times=times, decode_s=factor * demand.decode_s, prompt_work={})
+
+
 def demand_of(scenario: Scenario, deployment: str) -> Demand:
     """Sample the requests of a scenario as a deployment would serve them.
 
@@ -156,6 +179,7 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
         output_tokens=outputs.astype(np.float64),
         steps=steps,
         committed_tokens=paths.committed_tokens.astype(np.float64),
+        drafted_tokens=np.asarray(planner.drafted(np.asarray(paths.num_steps), classes), np.float64),
         context_tokens=context,
         blocks=float(np.asarray(limits.block_counts)[filled] @ weight) + 0.5,
         sequences=grid,
@@ -173,4 +197,3 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
 def _decode_s(times: StepTimes, sequences: int, context_tokens: float) -> float:
     constant, slope = times.decode_affine(max(sequences, 1))
     return constant + slope * sequences * context_tokens
-        drafted_tokens=np.asarray(planner.drafted(np.asarray(paths.num_steps), classes), np.float64),

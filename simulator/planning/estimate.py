@@ -6,13 +6,12 @@ from simulator.cluster.arrivals import pattern_of
 from simulator.outcome.cost import joules_per_token_bound, usd_per_hour, usd_per_million_tokens
 from simulator.outcome.latency import summarise
 from simulator.outcome.report import Row, RowContext, empty_row
-from simulator.outcome.slo import limits
 from simulator.physics.drafted import DeploymentSteps
 from simulator.physics.step import CAUSES, StepShape
-from simulator.physics.step_model import CatalogStepModel
 from simulator.planning.capacity import load_axis
+from simulator.planning.context import row_context, why_unfit
 from simulator.planning.demand import Demand, demand_of
-from simulator.planning.steady_cluster import Load, SteadyCluster, latency_values, pressure, token_gaps
+from simulator.planning.steady_cluster import Load, SteadyCluster, good_share, pressure, token_gaps
 from simulator.run import step_times_of
 from simulator.spec.scenario import Scenario
 from simulator.spec.workload import Slo, Workload
@@ -24,10 +23,14 @@ def estimate(scenario: Scenario, deployment: str, point: str = "base") -> Row:
     A deployment that does not fit gives the row that says so.
     """
     reason = why_unfit(scenario, deployment)
-    context = row_context(scenario, deployment, point)
     if reason:
-        return empty_row(context, "estimate", reason)
-    cluster = steady_cluster(scenario, deployment)
+        return empty_row(row_context(scenario, deployment, point), "estimate", reason)
+    return estimate_row(scenario, deployment, steady_cluster(scenario, deployment), point)
+
+
+def estimate_row(scenario: Scenario, deployment: str, cluster: SteadyCluster, point: str = "base") -> Row:
+    """The same of a deployment that fits, whose steady state is given."""
+    context = row_context(scenario, deployment, point)
     demand = cluster.demand
     axis = load_axis(scenario.workload, scenario.seed, 0)
     load = cluster.offered(axis.kind, axis.offered)
@@ -136,14 +139,8 @@ def _service(load: Load, demand: Demand, slo: Slo | None) -> Row:
         "kv_utilisation_mean": min(held, 1.0),
         "holds_slo": pressure(load, slo) <= 1.0,
     }
-    stated = {metric: of for metric, of in limits(slo).items() if metric != "itl_s"}
-    if not stated:
-        return row
-    good = np.ones(load.latencies.ttft_s.size, np.bool_)
-    for metric, of in stated.items():
-        good &= ~(latency_values(load, metric) > of[max(of)])
-    share = float(good.mean())
-    return row | {"slo_attainment": share, "goodput_req_per_s": load.rate_per_s * share}
+    share = good_share(load, slo)
+    return row if share is None else row | {"slo_attainment": share, "goodput_req_per_s": load.rate_per_s * share}
 
 
 def _planned(cluster: SteadyCluster, offered: float | None, context: RowContext) -> Row:

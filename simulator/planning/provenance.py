@@ -18,10 +18,12 @@ from simulator.catalog.load import (
 from simulator.outcome.cost import resolve_price
 from simulator.physics.communication import link
 from simulator.physics.formats import compute_dtype, linear_efficiency
+from simulator.planning.model_error import described, step_error
 from simulator.run import step_model_of
 from simulator.spec.deployment import CatalogPrice, Deployment
 from simulator.spec.hardware import ComputeDtype, Gpu, Links
 from simulator.spec.policy import EnginePolicy
+from simulator.spec.profile import Profile
 from simulator.spec.scenario import Scenario
 from simulator.spec.sources import Sources
 
@@ -72,7 +74,7 @@ def _calibration(deployment: Deployment) -> dict[str, Any]:
     """Profile of a deployment with its errors, and which parts of its step are extrapolated or uncalibrated."""
     found = step_model_of(deployment).calibration
     if found.profile is None:
-        return {"profile": None, "extrapolated": [], "uncalibrated": ["all"]}
+        return {"profile": None, "extrapolated": [], "uncalibrated": ["all"], "error": None}
     return {
         "profile": found.profile.name,
         "date": found.profile.date,
@@ -81,6 +83,7 @@ def _calibration(deployment: Deployment) -> dict[str, Any]:
         "held_out": [group.model_dump(exclude={"source"}) for group in found.profile.held_out],
         "extrapolated": list(found.derived),
         "uncalibrated": list(found.uncalibrated),
+        "error": described(step_error(deployment)),
     }
 
 
@@ -103,8 +106,8 @@ def _used(scenario: Scenario) -> Iterator[Used]:
         gpu, engine = load_gpu(deployment.gpu), load_engine(deployment.engine.policy)
         yield f"gpus/{deployment.gpu}", _named(gpu.sources, _read_of_gpu(gpu, engine, deployment))
         yield f"links/{gpu.links}", _read_of_links(load_links(gpu.links), gpu, deployment)
-        yield f"engines/{deployment.engine.policy}", engine.sources
         profile = step_model_of(deployment).calibration.profile
+        yield f"engines/{deployment.engine.policy}", _named(engine.sources, _read_of_engine(engine, profile))
         if profile is not None:
             yield f"profiles/{profile.name}", profile.sources
         yield f"models/{deployment.target.model}", load_model(deployment.target.model).sources
@@ -127,6 +130,12 @@ def _read_of_gpu(gpu: Gpu, engine: EnginePolicy, deployment: Deployment) -> set[
     sections = (gpu.memory.source, gpu.compute.source, gpu.power.source, gpu.attention.source)
     linear = [linear_efficiency(gpu, engine.linear_from, dtype) for dtype in dtypes]
     return {gpu.source, *sections, *(used.source for used in linear)}
+
+
+def _read_of_engine(engine: EnginePolicy, profile: Profile | None) -> set[str]:
+    """All but the host time of a step, where a profile has fitted that."""
+    fitted = profile is not None and bool(profile.constants.source)
+    return set(engine.sources) - ({engine.overhead.unfitted_step.source} if fitted else set())
 
 
 def _read_of_links(links: Links, gpu: Gpu, deployment: Deployment) -> Sources:

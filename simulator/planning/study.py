@@ -12,15 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simulator.catalog.load import load_gpu
 from simulator.cluster.records import ClusterRecords
 from simulator.outcome.aggregate import aggregate_rows
-from simulator.outcome.cost import resolve_price
 from simulator.outcome.evidence import Evidence, run_evidence, trial_evidence
 from simulator.outcome.plain import plain
-from simulator.outcome.report import Planned, Report, Row, RowContext, empty_row, replication_row
+from simulator.outcome.report import Planned, Report, Row, empty_row, replication_row
 from simulator.outcome.slo import OPEN_LOOP, Verdict, limits, verdict
-from simulator.physics.ledger import memory_ledger
 from simulator.planning.capacity import (
     MOST_OVER_GUESS,
     Capacity,
@@ -32,8 +29,10 @@ from simulator.planning.capacity import (
     short_run_note,
 )
 from simulator.planning.comparison import compare
+from simulator.planning.context import row_context, why_unfit
 from simulator.planning.curve import FILLED, loads_to_fill, shortened
 from simulator.planning.fleet import fewest, guessed_replicas
+from simulator.planning.model_error import ModelError, model_error, widened
 from simulator.planning.provenance import provenance
 from simulator.run import simulate_once, step_times_of
 from simulator.spec.scenario import Scenario
@@ -107,9 +106,10 @@ def study(
     ]
     done = _run_all(tasks, executor, progress or (lambda done, total: None))
     replications = [found.row for found in done]
-    rows = tuple(_rows(scenario, replications, unfit, point))
+    errors = {name: model_error(scenario, name) for name in scenario.deployments if name not in unfit}
+    rows = tuple(_rows(scenario, replications, unfit, errors, point))
     report = Report(scenario.name, rows, tuple(replications), provenance(scenario))
-    return StudyResult(report, compare(rows, replications), _evidence(done))
+    return StudyResult(report, compare(rows, replications, errors), _evidence(done))
 
 
 def _evidence(done: Sequence[Replicated]) -> dict[str, Evidence]:
@@ -122,12 +122,19 @@ def _evidence(done: Sequence[Replicated]) -> dict[str, Evidence]:
     return found
 
 
-def _rows(scenario: Scenario, replications: Sequence[Row], unfit: dict[str, str], point: str) -> Iterator[Row]:
+def _rows(
+    scenario: Scenario,
+    replications: Sequence[Row],
+    unfit: dict[str, str],
+    errors: dict[str, ModelError | None],
+    point: str,
+) -> Iterator[Row]:
     for name in scenario.deployments:
         if name in unfit:
             yield empty_row(row_context(scenario, name, point), "all", unfit[name])
         else:
-            yield aggregate_rows([row for row in replications if row["deployment"] == name])
+            found = aggregate_rows([row for row in replications if row["deployment"] == name])
+            yield widened(found, errors[name])
 
 
 def _run_all(tasks: Sequence[Task], executor: Executor | None, progress: Progress) -> list[Replicated]:
@@ -144,28 +151,6 @@ def _run_all(tasks: Sequence[Task], executor: Executor | None, progress: Progres
         future.result()
         progress(done, len(tasks))
     return [future.result() for future in futures]
-
-
-def why_unfit(scenario: Scenario, deployment: str) -> str:
-    """Why a deployment does not fit into its GPUs; empty when it does."""
-    ledger = memory_ledger(deployment, scenario.deployments[deployment])
-    return "; ".join(f"{row.role}: {row.reason}" for row in ledger if not row.fits)
-
-
-def row_context(scenario: Scenario, deployment: str, point: str) -> RowContext:
-    """What a row says of its deployment."""
-    spec = scenario.deployments[deployment]
-    return RowContext(
-        deployment=deployment,
-        gpu=spec.gpu,
-        replicas=spec.replicas,
-        gpus_per_replica=spec.target.num_gpus,
-        board_watts=load_gpu(spec.gpu).power.watts,
-        usd_per_gpu_hour=resolve_price(spec).usd_per_gpu_hour,
-        arrivals_kind=scenario.workload.arrivals.kind,
-        slo=scenario.slo,
-        point=point,
-    )
 
 
 class _Runs:

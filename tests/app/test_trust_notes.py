@@ -37,16 +37,37 @@ def test_percentiles_of_too_few_samples_are_named_if_they_are_shown():
 
 def test_wide_intervals_suggest_replications():
     wide = toys.row(
-        interval={"capacity_req_per_s": [12.0, 18.0]},
+        interval_of_replications={"capacity_req_per_s": [12.0, 18.0]},
         replications_for_5_percent={"capacity_req_per_s": 23, "ttft_s.p95": 4},
     )
 
-    assert said(wide) == ["plain: capacity ±20 % (95 % interval); about 23 replications would bring ±5 % (--seeds 23)"]
+    assert said(wide) == [
+        "plain: capacity ±20 % (95 % interval over the replications); about 23 replications would bring ±5 % (--seeds 23)"
+    ]
+
+
+def test_the_error_of_the_model_calls_for_no_replications_for_they_do_not_cut_it():
+    wide = toys.row(
+        interval={"capacity_req_per_s": [5.0, 25.0]},
+        interval_of_replications={"capacity_req_per_s": [14.9, 15.1]},
+        replications_for_5_percent={"capacity_req_per_s": 2},
+    )
+
+    assert said(wide) == []
+
+
+def test_a_load_that_holds_by_less_than_the_models_error_is_told():
+    fragile, safe = toys.row("a", holds_if_slower=False), toys.row("b", holds_if_slower=True)
+
+    (note,) = said(fragile, safe)
+
+    assert note.startswith("a: holds as predicted, but no longer if steps are as slow")
 
 
 def test_hopelessly_wide_ones_suggest_longer_runs():
     wide = toys.row(
-        interval={"capacity_req_per_s": [5.0, 25.0]}, replications_for_5_percent={"capacity_req_per_s": 700}
+        interval_of_replications={"capacity_req_per_s": [5.0, 25.0]},
+        replications_for_5_percent={"capacity_req_per_s": 700},
     )
 
     assert "raise workload.horizon.requests" in said(wide)[0]

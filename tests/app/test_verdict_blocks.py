@@ -19,6 +19,22 @@ def test_provenance_names_profile_seeds_and_prices():
     assert "a, b: $3.50 per GPU-hour, on demand, 2026-09-01 (a list)" in text
 
 
+def test_the_error_of_a_step_model_is_said_once_for_all_that_share_it():
+    error = {"tpot_factor": 1.107, "ttft_factor": 1.23, "basis": "30 left-out rows of x"}
+    told = {"calibration": {"a": {"error": error}, "b": {"error": error}, "c": {"error": None}}}
+
+    text = toys.rendered(provenance_block(told))
+
+    assert "a, b: step times to a factor of 1.11, TTFT of 1.23 (95 %), from 30 left-out rows of x" in text
+    assert "c: not known: no measured profile" in text
+
+
+def test_a_close_call_says_how_likely_the_leader_is_cheaper():
+    close = toys.comparison(close_call=True, ratio=1.2, interval=[0.95, 1.5], confidence=0.91)
+
+    assert "with a chance of 91 %" in toys.rendered(verdict_block(close))
+
+
 def test_the_scenarios_own_assumptions_come_first_and_once():
     texts = ["gpus/h200-sxm, int8: borrowed", "a: acceptance as stated", "b: acceptance as stated"]
 

@@ -13,7 +13,7 @@ from typing import Any
 import simpy
 
 from simulator.outcome.report import replication_row
-from simulator.planning.study import row_context
+from simulator.planning.context import row_context
 from simulator.run import simulate_once, step_model_of
 from simulator.spec.scenario import Scenario
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from simulator.outcome.report import replication_row
+from simulator.planning.context import row_context
 from simulator.planning.estimate import estimate, guess_capacity
-from simulator.planning.study import row_context, study
+from simulator.planning.study import study
 from simulator.run import simulate_once, step_model_of
 from simulator.spec.scenario import Scenario
 

@@ -26,6 +26,11 @@ def test_one_gpu_with_measured_kernels_assumes_its_engines_overhead_only():
     assert assumed(target=TARGET) == ["engines/vllm, overhead"]
 
 
+def test_the_assumed_host_time_of_a_step_is_told_only_where_no_profile_has_fitted_it():
+    assert "engines/vllm, step" in assumed(gpu="gb200", price=3.0)
+    assert "engines/vllm, step" not in assumed()
+
+
 def test_borrowed_int8_kernels_are_told_only_where_weights_are_int8():
     assert "gpus/h200-sxm, int8" in assumed(target=TARGET | {"weights": "int8"})
     assert "gpus/h200-sxm, int8" not in assumed(target=TARGET | {"weights": "fp8"})

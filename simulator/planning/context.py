@@ -1,0 +1,29 @@
+"""What a row says of its deployment whatever came of it, and whether the deployment fits at all."""
+
+from simulator.catalog.load import load_gpu
+from simulator.outcome.cost import resolve_price
+from simulator.outcome.report import RowContext
+from simulator.physics.ledger import memory_ledger
+from simulator.spec.scenario import Scenario
+
+
+def why_unfit(scenario: Scenario, deployment: str) -> str:
+    """Why a deployment does not fit into its GPUs; empty when it does."""
+    ledger = memory_ledger(deployment, scenario.deployments[deployment])
+    return "; ".join(f"{row.role}: {row.reason}" for row in ledger if not row.fits)
+
+
+def row_context(scenario: Scenario, deployment: str, point: str) -> RowContext:
+    """What a row says of its deployment."""
+    spec = scenario.deployments[deployment]
+    return RowContext(
+        deployment=deployment,
+        gpu=spec.gpu,
+        replicas=spec.replicas,
+        gpus_per_replica=spec.target.num_gpus,
+        board_watts=load_gpu(spec.gpu).power.watts,
+        usd_per_gpu_hour=resolve_price(spec).usd_per_gpu_hour,
+        arrivals_kind=scenario.workload.arrivals.kind,
+        slo=scenario.slo,
+        point=point,
+    )

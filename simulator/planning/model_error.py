@@ -1,0 +1,201 @@
+"""How far a deployment's figures may be off because the step model is: from its profile's errors on left-out rows.
+
+A published error is one of step times. What it does to a figure depends on the load, so the steady state is solved with
+every step longer, and shorter, by it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from math import exp, hypot, isfinite, pi, sqrt
+from typing import Any, NamedTuple
+
+from simulator.catalog.load import load_model
+from simulator.outcome.aggregate import flatten
+from simulator.outcome.interval import CONFIDENCE
+from simulator.outcome.report import Row
+from simulator.planning.demand import slowed
+from simulator.planning.estimate import estimate_row, steady_cluster
+from simulator.run import step_model_of
+from simulator.spec.deployment import Deployment
+from simulator.spec.profile import Error, HeldOut, Profile
+from simulator.spec.scenario import Scenario
+
+NORMAL_QUANTILE = 1.959964
+"""|z| stays below it with a chance of 95 %."""
+
+LATENCIES = ("ttft_s", "tpot_s", "itl_s", "e2e_s")
+MOVED = (
+    *LATENCIES, "req_per_s", "input_tokens_per_s", "output_tokens_per_s", "total_tokens_per_s",
+    "output_tokens_per_s_per_gpu", "usd_per_million_output_tokens", "usd_per_million_input_tokens",
+    "usd_per_million_total_tokens", "capacity_req_per_s", "utilisation", "output_tokens_per_s_at_capacity",
+    "usd_per_million_output_tokens_at_capacity", "replicas_for_offered", "gpus_for_offered", "usd_per_hour_for_offered",
+)  # fmt: skip
+"""Fields of a row that step times move."""
+
+Factors = dict[str, tuple[float, float]]
+"""Field (nested as `ttft_s.p95`) → what a figure may be multiplied by, at the least and at the most."""
+
+
+class StepError(NamedTuple):
+    """How far predictions of a kind have been off."""
+
+    step: float
+    """Factor within which 95 % of step times lie (measured as TPOT)."""
+    ttft: float
+    """The same of TTFT."""
+    basis: str
+    """Which rows this is known from."""
+    exact: bool
+    """Whether they are of this GPU, engine and model; else of models and GPUs that were left out of a fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelError:
+    """What the error of step times does to the figures of a deployment at its load."""
+
+    known: StepError
+    factors: Factors
+    holds_if_slower: bool
+    """Whether the offered load still holds when every step takes longer by the error."""
+    kind: str
+    """Deployments of one kind err together: the same profile and target."""
+
+
+def factor_of(mean_ape: float) -> float:
+    r"""Factor within which 95 % of measurements lie, if log errors are normal around 0.
+
+    .. math:: f = \exp(1.96 \sqrt{\pi / 2} \, m)
+
+    mean_ape: mean absolute error m. [fraction]
+
+    >>> round(factor_of(0.04), 3)
+    1.103
+
+    The mean of |x| of a normal x is σ √(2/π). How many left-out rows really lie within it: docs/validation.md.
+    """
+    return exp(NORMAL_QUANTILE * sqrt(pi / 2) * mean_ape)
+
+
+def step_error(deployment: Deployment) -> StepError | None:
+    """The error to expect of a deployment's step times; None without a measured profile, or where none was judged.
+
+    Left-out rows of its GPU, engine and model; else the errors of models and GPUs that were left out of the fit whole.
+    """
+    profile = step_model_of(deployment).calibration.profile
+    if profile is None:
+        return None
+    same = _same(profile, deployment)
+    groups = (same,) if same is not None else profile.left_out
+    step, ttft = (_pooled([getattr(group, name) for group in groups]) for name in ("tpot", "ttft"))
+    if step is None:
+        return None
+    rows = sum(group.tpot.count for group in groups if group.tpot is not None)
+    basis = f"{rows} left-out rows of {same.group}" if same is not None else _others(groups, rows)
+    return StepError(factor_of(step), factor_of(step if ttft is None else ttft), basis, same is not None)
+
+
+def _others(groups: Sequence[HeldOut], rows: int) -> str:
+    names = ", ".join(group.group for group in groups)
+    return f"{rows} rows of {names}, each predicted with constants fitted without it"
+
+
+def _same(profile: Profile, deployment: Deployment) -> HeldOut | None:
+    """The group of this GPU whose model has the same layers as the target."""
+    wanted = _architecture(deployment.target.model)
+    found = (group for group in profile.held_out if group.group.startswith(f"{deployment.gpu} "))
+    return next((group for group in found if _architecture(group.group.split()[1]) == wanted), None)
+
+
+@cache
+def _architecture(model: str) -> str:
+    """A model but for its names: models with the same layers take the same time."""
+    return load_model(model).model_dump_json(exclude={"name", "hf_id", "published", "notes", "source", "sources"})
+
+
+def _pooled(errors: Sequence[Error | None]) -> float | None:
+    """Mean absolute error over the rows of all groups."""
+    known = [error for error in errors if error is not None]
+    rows = sum(error.count for error in known)
+    return sum(error.mean_ape * error.count for error in known) / rows if rows else None
+
+
+def model_error(scenario: Scenario, name: str) -> ModelError | None:
+    """What the error of step times does to a deployment that fits; None where it is not known."""
+    deployment = scenario.deployments[name]
+    known = step_error(deployment)
+    if known is None:
+        return None
+    middle = steady_cluster(scenario, name)
+    fast, plain, slow = (
+        estimate_row(scenario, name, replace(middle, demand=slowed(middle.demand, factor)))
+        for factor in (1.0 / known.step, 1.0, known.step)
+    )
+    return ModelError(
+        known=known,
+        factors=_with_ttft(dict(_factors(*(flatten(row) for row in (fast, plain, slow)))), known.ttft),
+        holds_if_slower=bool(slow["holds_slo"]),
+        kind=f"{deployment.gpu} {deployment.engine.policy} {_architecture(deployment.target.model)}",
+    )
+
+
+def _factors(
+    fast: Mapping[str, float], plain: Mapping[str, float], slow: Mapping[str, float]
+) -> Iterator[tuple[str, tuple[float, float]]]:
+    for name, value in plain.items():
+        ends = [row[name] / value for row in (fast, slow) if value and name in row and isfinite(row[name])]
+        if name.partition(".")[0] in MOVED and ends:
+            yield name, (min(1.0, *ends), max(1.0, *ends))
+
+
+def _with_ttft(factors: Factors, ttft: float) -> Factors:
+    """TTFT has an error of its own on top of what step times do to it: the larger of the two counts."""
+    own = {
+        name: (min(low, 1.0 / ttft), max(high, ttft))
+        for name, (low, high) in factors.items()
+        if name.startswith("ttft_s.")
+    }
+    return factors | own
+
+
+def widened(row: Row, error: ModelError | None) -> Row:
+    """A row with the model's error in its intervals, beside what the replications tell (added as independent errors).
+
+    What the replications tell alone stays in `interval_of_replications`; `holds_if_slower` says whether the load still
+    holds with slower steps. Where it does not, latencies have no upper end, and so no interval.
+    """
+    sampled: Mapping[str, Sequence[float]] = row["interval"]
+    row = row | {"interval_of_replications": sampled}
+    if error is None:
+        return row
+    alone = row["replication"] == "estimate"
+    open_ended = LATENCIES if row["holds_slo"] and not error.holds_if_slower else ()
+    values = flatten(row)
+    found = {
+        name: _combined(values[name], sampled.get(name), error.factors.get(name, (1.0, 1.0)))
+        for name in values
+        if name in sampled or (alone and name in error.factors)
+    }
+    kept = {name: ends for name, ends in found.items() if name.partition(".")[0] not in open_ended}
+    return row | {"interval": kept, "holds_if_slower": error.holds_if_slower}
+
+
+def _combined(value: float, sampled: Sequence[float] | None, factors: tuple[float, float]) -> list[float]:
+    """Two independent errors as one: their half-widths add in squares, on each side."""
+    low, high = sampled or (value, value)
+    below = hypot(value - low, value - value * factors[0])
+    above = hypot(high - value, value * factors[1] - value)
+    return [value - below, value + above]
+
+
+def described(known: StepError | None) -> dict[str, Any] | None:
+    """The error as a report says it."""
+    if known is None:
+        return None
+    return {
+        "tpot_factor": known.step,
+        "ttft_factor": known.ttft,
+        "confidence": CONFIDENCE,
+        "basis": known.basis,
+        "same_model": known.exact,
+    }
