@@ -6,6 +6,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from calibration.coverage import GROUP as COVERAGE_GROUP
+from calibration.coverage import coverage
 from calibration.fitted_on import FITTED, HELD_OUT
 from calibration.goals import SHARE_PREDICTED, SPEED_RATIO, Goal, goals, speedups
 from calibration.scores import GROUP, by_group, counted, score, scores, summary
@@ -75,6 +77,8 @@ def _blocks(validation: Validation) -> Iterator[str]:
     for half, title in HALVES.items():
         yield f"### {title}"
         yield _groups_table([one for one in kept if one.half == half])
+    yield "## How often the stated error holds"
+    yield f"{STATED}\n\n{_coverage_table(kept)}"
     yield "## Beside other tools"
     yield _peers_table(kept)
     yield "## Furthest off"
@@ -91,6 +95,10 @@ the engine with its token budget, waits and KV limit, on the simulator's own clu
 steps are priced by the committed profile of GPU and engine. Constants of an engine were fitted on every other group of
 closed-loop rows (a group: rows that differ in concurrency only) and judged on the others, which are told apart below;
 rows queued at once were never fitted on. `specfleet validate serving.csv --out parity.html` draws the parity plots."""
+STATED = """\
+Reports widen their intervals by a factor within which 95 % of measurements are to lie: from the mean error of left-out
+rows of the same GPU, engine and model where there are some, else of models and GPUs that were left out of the fit whole
+(`simulator/planning/model_error.py`). The table counts how many rows that no constant was fitted on do lie within."""
 OTHERS = (
     "Others' figures are as published, or as measured on their tools in November 2026; their rows are not all ours."
 )
@@ -135,6 +143,17 @@ def _goal_line(goal: Goal) -> list[str]:
     wanted = percent(goal.median) + (f" ({percent(goal.mean)})" if goal.mean is not None else "")
     met = {True: "yes", False: "**no**", None: "no rows"}[goal.met]
     return [goal.what, NAMES[goal.metric], str(goal.score["count"]), wanted, errors(goal.score, 2), met]
+
+
+def _coverage_table(kept: Sequence[Outcome]) -> str:
+    head = [*COVERAGE_GROUP, "known from", "factor of TPOT", "of TTFT", *(f"{name} within" for name in NAMES.values())]
+    lines = []
+    for found in coverage(kept):
+        known = found.known
+        shares = (f"{part} of {whole}" if whole else "–" for part, whole in found.inside.values())
+        basis = "the same model" if known.exact else "others, left out"
+        lines.append([*found.group, basis, f"{known.step:.2f}", f"{known.ttft:.2f}", *shares])
+    return table(head, lines)
 
 
 def _peers_table(kept: Sequence[Outcome]) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from calibration.coverage import coverage
 from calibration.fitted_on import FILE, fitted_groups, groups_of, half_of
 from calibration.goals import Goal, goals, speedups
 from calibration.scores import score
@@ -42,6 +43,22 @@ def test_a_speedup_takes_the_best_row_of_each_gpu_in_cells_that_both_have():
     (found,) = speedups(rows)
 
     assert found == ((128, 128, 1), pytest.approx(2.0), pytest.approx(2.0))
+
+
+def test_coverage_counts_the_rows_within_what_a_report_would_state():
+    near, far = queued("h200-sxm", 100.0, 101.0), queued("h200-sxm", 100.0, 150.0)
+
+    (found,) = coverage([near, far, near._replace(half="fitted"), near._replace(reason="not modelled")])
+
+    assert found.known.exact
+    assert found.inside["output_tokens_per_s"] == (1, 2)
+    assert found.inside["ttft"] == (0, 0)
+
+
+def test_a_model_that_no_left_out_row_is_of_is_judged_by_others_left_out():
+    (found,) = coverage([queued("b200-sxm", 100.0, 101.0)])
+
+    assert not found.known.exact
 
 
 def test_a_row_queued_at_once_was_never_fitted_on():
