@@ -14,10 +14,9 @@ from simulator.physics.ledger import (
     memory_ledger,
     sequence_laws,
 )
-from simulator.spec.deployment import Deployment
+from tests.simulator.physics.toys import deployment, ledger
 
 GIB = 2**30
-ACCEPTANCE = {"all": {"survival": [0.8, 0.6]}}
 PUBLISHED_FIELDS = (
     "deployment role hbm_bytes usable_bytes target_weights_bytes draft_weights_bytes activation_bytes runtime_bytes "
     "kv_budget_bytes kv_bytes_per_token kv_tokens max_sequences_at fits shortfall_bytes reason"
@@ -29,27 +28,6 @@ models = st.sampled_from(names("models"))
 splits = st.sampled_from([1, 2, 4, 8])
 weights = st.sampled_from(["bf16", "fp8", "nvfp4"])
 kv_dtypes = st.sampled_from(["bf16", "fp8"])
-
-
-def deployment(model="llama-3.3-70b", weights="fp8", gpu="h200-sxm", policy="vllm", draft=None, engine=None, **target):
-    speculation = {"kind": "none"}
-    if draft is not None:
-        drafts = {"small": {**draft, "acceptance": ACCEPTANCE}}
-        speculation = {"kind": "drafts", "drafts": drafts, "propose": {"draft_tokens": 2}}
-    return Deployment.model_validate(
-        {
-            "gpu": gpu,
-            "replicas": 1,
-            "price": 2.0,
-            "target": {"model": model, "weights": weights, **target},
-            "engine": {"policy": policy, **(engine or {})},
-            "speculation": speculation,
-        }
-    )
-
-
-def ledger(**choices):
-    return memory_ledger("it", deployment(**choices))[0]
 
 
 def spent_bytes(row):

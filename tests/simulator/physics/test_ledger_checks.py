@@ -3,26 +3,7 @@ import re
 import pytest
 
 from simulator.physics.checks import check_deployment
-from simulator.spec.deployment import Deployment
-
-ACCEPTANCE = {"all": {"survival": [0.8, 0.6]}}
-
-
-def deployment(model="llama-3.3-70b", weights="fp8", gpu="h200-sxm", policy="vllm", draft=None, engine=None, **target):
-    speculation = {"kind": "none"}
-    if draft is not None:
-        drafts = {"small": {**draft, "acceptance": ACCEPTANCE}}
-        speculation = {"kind": "drafts", "drafts": drafts, "propose": {"draft_tokens": 2}}
-    return Deployment.model_validate(
-        {
-            "gpu": gpu,
-            "replicas": 1,
-            "price": 2.0,
-            "target": {"model": model, "weights": weights, **target},
-            "engine": {"policy": policy, **(engine or {})},
-            "speculation": speculation,
-        }
-    )
+from tests.simulator.physics.toys import deployment
 
 
 @pytest.mark.parametrize(

@@ -6,34 +6,12 @@ from simulator.catalog.load import names
 from simulator.physics.ledger import fits, memory_ledger
 from simulator.physics.remedies import ways_to_fit
 from simulator.spec.deployment import Deployment
-
-ACCEPTANCE = {"all": {"survival": [0.8, 0.6]}}
+from tests.simulator.physics.toys import deployment, ledger
 
 gpus = st.sampled_from(["h100-sxm", "h200-sxm", "b200-sxm"])
 models = st.sampled_from(names("models"))
 splits = st.sampled_from([1, 2, 4, 8])
 weights = st.sampled_from(["bf16", "fp8", "nvfp4"])
-
-
-def deployment(model="llama-3.3-70b", weights="fp8", gpu="h200-sxm", policy="vllm", draft=None, engine=None, **target):
-    speculation = {"kind": "none"}
-    if draft is not None:
-        drafts = {"small": {**draft, "acceptance": ACCEPTANCE}}
-        speculation = {"kind": "drafts", "drafts": drafts, "propose": {"draft_tokens": 2}}
-    return Deployment.model_validate(
-        {
-            "gpu": gpu,
-            "replicas": 1,
-            "price": 2.0,
-            "target": {"model": model, "weights": weights, **target},
-            "engine": {"policy": policy, **(engine or {})},
-            "speculation": speculation,
-        }
-    )
-
-
-def ledger(**choices):
-    return memory_ledger("it", deployment(**choices))[0]
 
 
 @given(models, weights, gpus, splits, st.integers(1000, 40_000))
