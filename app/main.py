@@ -12,6 +12,7 @@ import typer
 from app.commands.calibrate import build_calibrate
 from app.commands.catalog import catalog
 from app.commands.compare import compare
+from app.commands.dashboard import dashboard
 from app.commands.doctor import doctor
 from app.commands.estimate import estimate
 from app.commands.import_ import build_import
@@ -26,6 +27,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     run,
     estimate,
     memory,
+    dashboard,
     compare,
     validate,
     catalog,
@@ -41,6 +43,7 @@ Start here:
   specfleet memory chat.yaml           does it fit?
   specfleet run chat.yaml              which deployment is cheapest, and why
   specfleet run h200_vs_b200_chat      a built-in scenario
+  specfleet dashboard                  the same in a browser
   specfleet import trace FILE --fit    a workload from a trace of your own
 
 \b

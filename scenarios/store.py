@@ -19,6 +19,7 @@ from typing import Any
 
 import yaml
 
+from scenarios.columns import write_parquet
 from scenarios.load import LoadedScenario
 from simulator.errors import ScenarioError
 from simulator.spec.scenario import Scenario
@@ -220,48 +221,11 @@ def resolved_document(loaded: LoadedScenario) -> dict[str, Any]:
     return document
 
 
-def flat_row(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A row in one level: nested fields as `ttft_s.p95`, the ends of intervals as `interval.ttft_s.p95.low`.
-
-    >>> flat_row({"gpu": "h200-sxm", "ttft_s": {"p95": 1.5}, "interval": {"ttft_s.p95": [1, 2]}})
-    {'gpu': 'h200-sxm', 'ttft_s.p95': 1.5, 'interval.ttft_s.p95.low': 1, 'interval.ttft_s.p95.high': 2}
-    """
-    flat: dict[str, Any] = {}
-    for name, value in row.items():
-        if isinstance(value, Mapping):
-            flat |= flat_row(value, f"{prefix}{name}.")
-        elif isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
-            flat[f"{prefix}{name}"] = ", ".join(value)
-        elif isinstance(value, list | tuple) and len(value) == 2:
-            flat |= {f"{prefix}{name}.low": value[0], f"{prefix}{name}.high": value[1]}
-        else:
-            flat[f"{prefix}{name}"] = value
-    return flat
-
-
 def _parquet_writer(rows: Iterable[Mapping[str, Any]]) -> Callable[[Path], None]:
     def write_to(path: Path) -> None:
-        import pyarrow
-        import pyarrow.parquet
-
-        flat = [flat_row(row) for row in rows]
-        names = list(dict.fromkeys(name for row in flat for name in row))
-        columns = {name: _column([row.get(name) for row in flat]) for name in names}
-        pyarrow.parquet.write_table(pyarrow.table(columns), path, compression="zstd")
+        write_parquet(rows, path)
 
     return write_to
-
-
-def _column(values: list[Any]) -> Any:
-    """Values of one type: flags, numbers, or texts (the replication, a number or `all`, is a text)."""
-    import pyarrow
-
-    known = [value for value in values if value is not None]
-    if known and all(isinstance(value, bool) for value in known):
-        return pyarrow.array(values, pyarrow.bool_())
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in known):
-        return pyarrow.array([None if value is None else float(value) for value in values], pyarrow.float64())
-    return pyarrow.array([None if value is None else str(value) for value in values], pyarrow.string())
 
 
 def write_requests(folder: RunFolder, loaded: LoadedScenario, skipped: Iterable[tuple[str, str]] = ()) -> None:

@@ -3,34 +3,52 @@
 Worker processes import it too, under another name: hence the guard.
 """
 
+from pathlib import Path
+
 import streamlit as st
 
-from app.dashboard import controls, state
+from app.dashboard import controls, links, refine, state
 from app.dashboard.pages import compare, evidence, load, memory, scenario, speculation
+from app.report.markup import tag
 
-TITLE = "specfleet"
+STYLE = Path(__file__).with_name("style.css")
+
+PAGES = (
+    (compare.page, "Compare", ":material/balance:"),
+    (load.page, "Load", ":material/show_chart:"),
+    (speculation.page, "Speculation", ":material/bolt:"),
+    (memory.page, "Memory", ":material/memory:"),
+    (evidence.page, "Evidence", ":material/fact_check:"),
+    (scenario.page, "Scenario", ":material/edit_note:"),
+)
+"""In the order of the sidebar; the first is opened first."""
 
 
 def main() -> None:
     """Draw the chosen page."""
-    st.set_page_config(page_title=TITLE, page_icon=":material/speed:", layout="wide")
-    chosen = st.navigation(
-        [
-            st.Page(compare.page, title="Compare", icon=":material/balance:", url_path="compare", default=True),
-            st.Page(load.page, title="Load", icon=":material/show_chart:", url_path="load"),
-            st.Page(speculation.page, title="Speculation", icon=":material/bolt:", url_path="speculation"),
-            st.Page(memory.page, title="Memory", icon=":material/memory:", url_path="memory"),
-            st.Page(evidence.page, title="Evidence", icon=":material/fact_check:", url_path="evidence"),
-            st.Page(scenario.page, title="Scenario", icon=":material/edit_note:", url_path="scenario"),
-        ],
-        position="sidebar",
-    )
+    st.set_page_config(page_title="specfleet", page_icon=":material/speed:", layout="wide")
+    pages = [
+        st.Page(page, title=title, icon=icon, url_path=title.lower(), default=page is PAGES[0][0])
+        for page, title, icon in PAGES
+    ]
+    chosen = st.navigation(pages, position="sidebar")
+    st.html(STYLE)
+    links.follow()
     with st.sidebar:
         controls.sidebar()
-    problem = state.take_problem()
-    if problem:
-        st.error(problem, icon=":material/block:")
-    chosen.run()
+    payload = links.write()
+    _head()
+    refine.bar(payload)
+    refine.problem()
+    refine.guarded(chosen.run)
+
+
+def _head() -> None:
+    """Name and question of the scenario."""
+    shown = state.current()
+    st.html(
+        tag("div", tag("h1", shown.name), tag("p", shown.description) if shown.description else None, class_="sf-head")
+    )
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@ import pyarrow.parquet
 import pytest
 
 from scenarios import store
+from scenarios.columns import flat_row
 from scenarios.load import load_scenario
-from scenarios.store import RunFolder, flat_row, is_whole, point_hash, resolved_document, run_hash, write_run
+from scenarios.store import RunFolder, is_whole, point_hash, resolved_document, run_hash, write_run
 from simulator.errors import ScenarioError
 from tests.scenarios.examples import CHAT, load_text
 

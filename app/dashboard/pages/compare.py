@@ -1,10 +1,78 @@
-"""The page compare."""
+"""The page Compare: the answer first, then the figures that it rests on."""
 
 import streamlit as st
 
-from app.dashboard.answers import answer
+from app.dashboard import answers, badges, cards
+from app.dashboard.estimates import Answer
+from app.dashboard.sides import sides
+from app.figures.price_ratio import price_ratio, price_ratio_alt
+from app.figures.style import CONFIG
+from app.report.markup import Markup, join, tag
+from app.report.tables import comparison as comparison_table
+from app.tables.figures import limits_of, shown_percentiles
+from app.tables.verdict import notes
 
 
 def page() -> None:
     """Draw the page."""
-    st.write(answer().comparison["leader"])
+    found = cards.with_totals(answers.answer())
+    st.html(join(cards.winner(found), cards.cards(found), badges.origins(found.provenance)))
+    _earlier()
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        _figures(found)
+    with right:
+        _flip(found)
+        _notes(found)
+
+
+def _earlier() -> None:
+    """What was simulated before the scenario changed, marked as such."""
+    earlier = answers.stale()
+    if earlier is not None:
+        with st.expander("Simulated before the scenario changed", icon=":material/history:"):
+            found = cards.with_totals(earlier)
+            st.html(tag("div", badges.stale(), cards.winner(found), cards.cards(found), class_="sf-stale"))
+
+
+def _figures(found: Answer) -> None:
+    st.subheader("Latency, load and cost", anchor=False)
+    st.html(
+        tag("div", comparison_table(found.rows, limits_of(found.scenario.slo), found.comparison), class_="sf-table")
+    )
+
+
+def _flip(found: Answer) -> None:
+    """The line of price ratios at which the winner flips, where a price can flip it."""
+    flip = found.comparison.get("flip") or {}
+    st.subheader("When does the winner flip?", anchor=False)
+    if flip.get("kind") != "gpu_price_ratio":
+        st.html(tag("p", flip.get("sentence") or "Nothing is there to win against.", class_="sf-dim"))
+        return
+    rows = {row["deployment"]: row for row in found.rows}
+    pair = rows[found.comparison["leader"]], rows[found.comparison["runner_up"]]
+    st.plotly_chart(
+        price_ratio(*pair, found.comparison), key="price_ratio", config=CONFIG, width="stretch",
+        alt=price_ratio_alt(*pair, found.comparison),
+    )  # fmt: skip
+
+
+def _notes(found: Answer) -> None:
+    """What must be known before a figure is believed."""
+    limits = limits_of(found.scenario.slo)
+    unfit = [(str(row["deployment"]), str(row["reason"])) for row in found.rows if row.get("reason")]
+    lines = [
+        join(tag("dt", names), tag("dd", text))
+        for names, text in (*unfit, *notes(found.rows, shown_percentiles(limits)))
+    ]
+    assumed = [tag("li", text) for text in found.provenance.get("assumptions") or ()]
+    if lines:
+        st.subheader("To know", anchor=False)
+        st.html(tag("dl", *lines, class_="sf-why"))
+    with st.expander(f"Assumptions ({len(assumed)}) and what is compared", icon=":material/info:"):
+        st.html(join(_compared(found), tag("ul", *assumed, class_="sf-list")))
+
+
+def _compared(found: Answer) -> Markup:
+    names = " and ".join(str(row["deployment"]) for row in sides(found))
+    return tag("p", f"Cards show {names}: the cheapest deployment of each GPU type (of one type: the two cheapest).")

@@ -1,0 +1,58 @@
+"""The controls of a single deployment: its GPUs, its shape, its formats, its engine."""
+
+from typing import Any, get_args
+
+import streamlit as st
+
+from app.dashboard.widgets import Changes, choice, number
+from simulator.catalog.load import names
+from simulator.spec.scenario import Scenario
+from simulator.spec.speculation import KvDtype, WeightDtype
+
+WIDTHS = (1, 2, 4, 8)
+"""GPUs over which a layer is split."""
+
+
+def replicated(scenario: Scenario, path: str, value: Any, gpu: str | None = None) -> Changes:
+    """A change of every deployment, or of those on one GPU."""
+    return {
+        f"deployments.{name}.{path}": value
+        for name, spec in scenario.deployments.items()
+        if gpu is None or spec.gpu == gpu
+    }
+
+
+def deployment_controls(scenario: Scenario) -> None:
+    """Choose a deployment and edit it."""
+    name = st.selectbox("Deployment", list(scenario.deployments), key="deployment")
+    spec, at = scenario.deployments[name], f"deployments.{name}"
+    choice("GPU", f"gpu:{name}", spec.gpu, names("gpus"), lambda value: {f"{at}.gpu": value})
+    left, right = st.columns(2)
+    with left:
+        number(
+            "Replicas", f"replicas:{name}", spec.replicas, lambda value: {f"{at}.replicas": value},
+            min_value=1, max_value=10_000, step=1, help="Instances of the target.",
+        )  # fmt: skip
+        choice(
+            "Weights", f"weights:{name}", spec.target.weights, get_args(WeightDtype),
+            lambda value: {f"{at}.target.weights": value}, help="Format of the target's weights.",
+        )  # fmt: skip
+    with right:
+        choice(
+            "Tensor parallel", f"tp:{name}", spec.target.tensor_parallel, WIDTHS,
+            lambda value: {f"{at}.target.tensor_parallel": value}, help="GPUs of a replica that split each layer.",
+        )  # fmt: skip
+        choice(
+            "KV", f"kv:{name}", spec.target.kv, get_args(KvDtype), lambda value: {f"{at}.target.kv": value},
+            help="Format of the target's KV cache.",
+        )  # fmt: skip
+    _engine(scenario, name)
+
+
+def _engine(scenario: Scenario, name: str) -> None:
+    spec, at = scenario.deployments[name], f"deployments.{name}"
+    choice("Target", f"model:{name}", spec.target.model, names("models"), lambda value: {f"{at}.target.model": value})
+    choice(
+        "Engine", f"engine:{name}", spec.engine.policy, names("engines"), lambda value: {f"{at}.engine.policy": value},
+        help="Scheduler, memory rule and measured profile go with it.",
+    )  # fmt: skip
