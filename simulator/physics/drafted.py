@@ -5,6 +5,7 @@ A step then verifies the sum of drafted + 1 rows over its sequences, which is ra
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -79,13 +80,14 @@ class DraftedStepModel:
         self.target, self.draft, self.draft_tokens = model.target, model.draft, model.draft_tokens
         self.calibration = model.calibration
         self._rows: Memo[int, dict[int, float]] = Memo(lambda sequences: rows_distribution(shares, sequences))
-        self._affine: Memo[tuple[int, int, int], tuple[float, float, float]] = Memo(lambda key: self._priced(*key))
+        self._constant: Memo[tuple[int, int, int], float] = Memo(lambda key: self.cost(self._shape(*key)).total_s)
+        self._slope: Memo[int, float] = Memo(self._slope_of)
 
     def seconds(self, shape: StepShape) -> float:
         """`cost(shape).total_s` up to rounding, in a few look-ups."""
         sequences, _, context, prompts, prefill_tokens, prefill_context, _ = shape
-        constant, slope, prefill_slope = self._affine[sequences, prompts, prefill_tokens]
-        return constant + slope * context + prefill_slope * prefill_context
+        prefilling_s = self._prefill_slope * prefill_context
+        return self._constant[sequences, prompts, prefill_tokens] + self._slope[sequences] * context + prefilling_s
 
     def cost(self, shape: StepShape) -> StepCost:
         """Expected seconds of a step by cause.
@@ -106,7 +108,7 @@ class DraftedStepModel:
 
     def decode_affine(self, sequences: int) -> Affine:
         """Expected seconds of a decode-only step as (a, b): a + b × context_tokens."""
-        return self._affine[sequences, 0, 0][:2]
+        return self._constant[sequences, 0, 0], self._slope[sequences]
 
     def draft_ratios(self, sequences: int, context_tokens: float) -> tuple[float, float]:
         """See CatalogStepModel."""
@@ -124,14 +126,20 @@ class DraftedStepModel:
         rows = round(shape.sequences * (1.0 + mean_drafted(self.shares)))
         return shape._replace(verify_tokens=rows, draft_tokens=min(round(mean_drafted(self.shares)), self.draft_tokens))
 
-    def _priced(self, sequences: int, prompts: int, prefill_tokens: int) -> tuple[float, float, float]:
-        """Constant, and seconds per position of context and of the prompts' context."""
+    def _shape(self, sequences: int, prompts: int = 0, prefill_tokens: int = 0) -> StepShape:
         k = self.draft_tokens
-        near = StepShape(sequences, sequences * (k + 1), 0.0, prompts, prefill_tokens, 0.0, k)
-        constant = self.cost(near).total_s
-        decoding = self.cost(near._replace(context_tokens=FAR)).total_s - constant
-        prefilling = self.cost(near._replace(prefill_context_tokens=FAR)).total_s - constant
-        return constant, decoding / FAR, prefilling / FAR
+        return StepShape(sequences, sequences * (k + 1), 0.0, prompts, prefill_tokens, 0.0, k)
+
+    def _slope_of(self, sequences: int) -> float:
+        """Seconds per position of the sequences' context."""
+        near = self._shape(sequences)
+        return (self.cost(near._replace(context_tokens=FAR)).total_s - self.cost(near).total_s) / FAR
+
+    @cached_property
+    def _prefill_slope(self) -> float:
+        """Seconds per position that prompt tokens attend to."""
+        near = self._shape(0, 1, 1)
+        return (self.cost(near._replace(prefill_context_tokens=FAR)).total_s - self.cost(near).total_s) / FAR
 
 
 def _mean(costs: Sequence[tuple[StepCost, float]]) -> StepCost:

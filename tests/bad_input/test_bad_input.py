@@ -9,12 +9,13 @@ import pytest
 from scenarios.store import RunFolder, run_hash
 from tests.app import toys
 from tests.bad_input.command_cases import COMMANDS
+from tests.bad_input.import_cases import IMPORTS
 from tests.bad_input.newcomer import NEWCOMER
 from tests.bad_input.scenario_cases import SCENARIOS
 from tests.bad_input.trace_cases import TRACES
 from tests.scenarios.examples import CHAT, load_text
 
-ALL = [*SCENARIOS, *TRACES, *COMMANDS, *NEWCOMER]
+ALL = [*SCENARIOS, *TRACES, *COMMANDS, *IMPORTS, *NEWCOMER]
 MANY = ["per-cent", "gzip", "jobs-zero", "out-onto-a-file", "entry-nearly"]
 """Of every kind one, for a process of its own."""
 
@@ -86,5 +87,6 @@ def test_there_are_as_many_bad_inputs_as_were_promised():
     assert len(SCENARIOS) >= 40
     assert len(TRACES) >= 15
     assert len(COMMANDS) >= 10
+    assert len(IMPORTS) >= 20
     assert len(NEWCOMER) == 10
     assert len([case for case in ALL if case.id in MANY]) == 5
