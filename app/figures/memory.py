@@ -22,6 +22,7 @@ PARTS = (
 """Field, name, colour, pattern, formula: never told apart by colour alone."""
 
 UNUSED = ("not used by the engine", "rgba(128, 128, 128, 0.18)")
+PATTERN = {"solidity": 0.2, "fillmode": "overlay", "fgcolor": "#fff", "fgopacity": 0.55}
 BAR_PX, ROOM_PX = 44, 172
 """Height of a bar, and what axis and legend take."""
 
@@ -38,7 +39,7 @@ def ledger_figure(rows: Sequence[Row]) -> go.Figure:
                 rows,
                 sizes,
                 name,
-                {"color": colour, "pattern": {"shape": pattern, "solidity": 0.2, "fgopacity": 0.5}},
+                {"color": colour, "pattern": PATTERN | {"shape": pattern}},
                 says,
             )
     left = [max(float(row["hbm_bytes"]) - used_bytes(row), 0.0) for row in rows]

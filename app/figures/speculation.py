@@ -70,8 +70,8 @@ def _map(table: GainMap, colour: Floats, label: Callable[[float | None], str], w
         hovertemplate="%{customdata}<extra></extra>", hoverongaps=True,
     )  # fmt: skip
     shown.add_scatter(
-        x=[table.own_draft_tokens + 0.38], y=[_index(table.rows, table.own_row)], mode="markers",
-        marker={"symbol": "star", "size": 13, "color": "#f2c200", "line": {"width": 1.2, "color": "#222"}},
+        x=[table.own_draft_tokens + 0.43], y=[_index(table.rows, table.own_row)], mode="markers",
+        marker={"symbol": "star", "size": 12, "color": "#f2c200", "line": {"width": 1.2, "color": "#222"}},
         hovertemplate="your point<extra></extra>", showlegend=False,
     )  # fmt: skip
     shown.update_xaxes(dtick=1, showgrid=False)

@@ -1,8 +1,154 @@
-"""The page load."""
+"""The page Load: how latency, goodput and cost move with the offered load, and how latencies are spread."""
 
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
 import streamlit as st
+
+from app.dashboard.answers import answer
+from app.dashboard.curves import curve_of
+from app.dashboard.estimates import Answer
+from app.figures import load as figures
+from app.figures.load import Drawn, Measure, Metric
+from app.figures.style import CONFIG, looks
+from app.format import duration, significant, usd
+from app.tables.figures import Limits, limits_of
+from simulator.catalog.load import load_profile
+from simulator.outcome.latency import STATISTICS
+from simulator.spec.scenario import Scenario
+
+METRICS: tuple[Metric, ...] = ("ttft_s", "tpot_s", "e2e_s")
+STATED = ("p50", "p90", "p95", "p99", "mean")
 
 
 def page() -> None:
     """Draw the page."""
-    st.write("load")
+    found = answer()
+    scenario = found.scenario
+    names = _chosen(scenario)
+    drawn, unfit = drawn_of(found, names)
+    for name, reason in unfit:
+        st.warning(f"{name} is not drawn: it does not fit. {reason}", icon=":material/memory:")
+    if not drawn:
+        st.info("Nothing to draw: choose a deployment, or see Memory for what would make one fit.")
+        return
+    measure = _measure(limits_of(scenario.slo))
+    left, right = st.columns(2)
+    with left:
+        _chart(
+            f"{measure.name} against load", figures.latency_figure(drawn, measure), figures.latency_alt(drawn, measure)
+        )
+        _chart("Cost against load", figures.cost_figure(drawn), figures.cost_alt(drawn))
+    with right:
+        _chart("Goodput against load", figures.goodput_figure(drawn), figures.goodput_alt(drawn))
+        st.markdown("**In figures**")
+        st.dataframe(_table(drawn, measure), hide_index=True, alt=figures.latency_alt(drawn, measure))
+        st.caption(_says(found))
+    _distributions(drawn, limits_of(scenario.slo))
+
+
+def drawn_of(found: Answer, names: Sequence[str]) -> tuple[list[Drawn], list[tuple[str, str]]]:
+    """The chosen deployments as figures take them, and those that do not fit with the reason."""
+    scenario = found.scenario
+    drawn_as = looks({name: (d.gpu, d.speculation.kind != "none") for name, d in scenario.deployments.items()})
+    rows = {row["deployment"]: row for row in found.rows}
+    simulated = found.method == "simulated"
+    drawn = [
+        Drawn(
+            name, drawn_as[name], curve_of(scenario, name), _source(scenario, name),
+            rows[name] if simulated else None, found.evidence.get(name),
+        )
+        for name in names
+        if rows[name]["fits"]
+    ]  # fmt: skip
+    return drawn, [(name, str(rows[name]["reason"])) for name in names if not rows[name]["fits"]]
+
+
+def _source(scenario: Scenario, name: str) -> str:
+    spec = scenario.deployments[name]
+    profile = load_profile(spec.gpu, spec.engine.policy)
+    return f"profile {profile.name}" if profile else "uncalibrated: catalog efficiencies"
+
+
+def _chosen(scenario: Scenario) -> list[str]:
+    """Deployments that the reader wants to see, in the scenario's order."""
+    names = list(scenario.deployments)
+    chosen = st.pills("Deployments", names, selection_mode="multi", default=names, key=f"load_{'_'.join(names)}")
+    return [name for name in names if name in (chosen or ())]
+
+
+def _measure(limits: Limits) -> Measure:
+    """What the latency chart shows; at first what the target is about."""
+    stated = [(metric, statistic) for metric in METRICS for statistic in limits.get(metric, {})]
+    metric_first, statistic_first = stated[-1] if stated else ("tpot_s", "p95")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        metric = st.segmented_control(
+            "Latency", METRICS, default=metric_first, required=True, key="load_metric", persist_state="session",
+            format_func=lambda name: figures.NAMES[name],
+            help="; ".join(f"{figures.NAMES[name]}: {says}" for name, says in figures.SAYS.items()),
+        )  # fmt: skip
+        statistic = st.segmented_control(
+            "Statistic", STATED, default=statistic_first, required=True, key="load_statistic", persist_state="session",
+            help="Over requests. Simulated points away from the offered load are known at p95 only.",
+        )  # fmt: skip
+    assert statistic in STATISTICS
+    return Measure(metric, statistic, limits.get(metric, {}).get(statistic))
+
+
+def _chart(title: str, figure: go.Figure, alt: str) -> None:
+    st.markdown(f"**{title}**")
+    st.plotly_chart(figure, config=CONFIG, alt=alt, key=f"load {title}")
+
+
+def _table(drawn: Sequence[Drawn], measure: Measure) -> list[dict[str, str]]:
+    """Capacity, knee, latency and cost in words: what the lines show to those who cannot see them."""
+    rows = []
+    for one in drawn:
+        points = one.curve.points
+        latency = [(p.req_per_s, p.latencies[measure.metric][measure.statistic] or 0.0) for p in points]
+        cost = [(p.req_per_s, p.usd_per_million_output_tokens or 0.0) for p in points]
+        capacity = one.curve.capacity_req_per_s
+        rows.append(
+            {
+                "deployment": one.name,
+                "capacity [req/s]": significant(capacity),
+                "knee [req/s]": significant(figures.knee_of(one.curve)),
+                "at offered load": duration(figures.between(one.curve.offered_req_per_s, latency)),
+                "at capacity": duration(figures.between(capacity, latency)),
+                "$/M output": usd(figures.between(capacity, cost)),
+            }
+        )
+    return rows
+
+
+def _says(found: Answer) -> str:
+    notes = {str(row["capacity_note"]) for row in found.rows if row.get("capacity_note")}
+    lines = (
+        "Lines are the steady-state estimate: bright up to a dot at the capacity (the highest load that meets every "
+        "target), faint beyond. A triangle marks the knee: the most throughput for its mean response time."
+    )
+    points = (
+        " Points are simulated loads; at the offered load with a 95 % interval over replications."
+        if found.method == "simulated"
+        else " Simulate (above) sets points with intervals beside the lines."
+    )
+    return " ".join((lines + points, *sorted(f"Note: {note}." for note in notes)))
+
+
+def _distributions(drawn: Sequence[Drawn], limits: Limits) -> None:
+    st.subheader("How latencies are spread at the offered load", anchor=False)
+    for column, metric in zip(st.columns(3), METRICS, strict=True):
+        highest = limits.get(metric, {})
+        limit_s = highest[max(highest)] if highest else None
+        with column:
+            _chart(
+                figures.NAMES[metric],
+                figures.distribution_figure(drawn, metric, limit_s).update_layout(showlegend=False, height=300),
+                figures.distribution_alt(drawn, metric),
+            )
+    simulated = any(one.evidence and one.evidence.get("run") for one in drawn)
+    st.caption(
+        "Measured requests of replication 0 of the simulation; p50, p95 and p99 are marked."
+        if simulated
+        else "Estimated: a stratified sample of requests pushed through the steady state; p50, p95 and p99 are marked."
+    )

@@ -1,8 +1,161 @@
-"""The page memory."""
+"""The page Memory: what the HBM of each GPU role goes to, what fits into the rest, and what would make it fit."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
 import streamlit as st
+import yaml
+
+from app.dashboard import state
+from app.dashboard.curves import ledger_of
+from app.figures import memory as figures
+from app.figures.style import CONFIG, looks
+from app.format import context, count, gib, gigabytes, percent
+from simulator.physics.ledger import CONTEXTS_TOKENS, fits
+from simulator.spec.deployment import Deployment
+from simulator.spec.scenario import Scenario
+
+Row = Mapping[str, Any]
+CARDS = 4
+"""Cards in a row."""
+
+REMEDIES = "what would fit: "
+"""Where a ledger's reason begins to name ways out."""
 
 
 def page() -> None:
     """Draw the page."""
-    st.write("memory")
+    scenario = state.current()
+    budget_gb, length = _controls(scenario)
+    deployments = {name: with_budget(spec, budget_gb) for name, spec in scenario.deployments.items()}
+    rows = ledger_of(deployments)
+    _verdicts(rows, length)
+    _chart("HBM of each GPU", figures.ledger_figure(rows), figures.ledger_alt(rows))
+    for row in rows:
+        if not row["fits"]:
+            _ways_out(row)
+    left, right = st.columns(2, gap="large")
+    with left:
+        drawn_as = looks({name: (d.gpu, d.speculation.kind != "none") for name, d in scenario.deployments.items()})
+        _chart("Sequences at context", figures.sequences_figure(rows, drawn_as), figures.sequences_alt(rows))
+    with right:
+        st.markdown("**In figures**")
+        st.dataframe(_table(rows), hide_index=True, alt=figures.ledger_alt(rows))
+        _budget(scenario, budget_gb)
+
+
+def with_budget(spec: Deployment, budget_gb: float | None) -> Deployment:
+    """A deployment that may use so many GB of each GPU; None: what its file says."""
+    if budget_gb is None:
+        return spec
+    return spec.model_copy(update={"engine": spec.engine.model_copy(update={"hbm_budget_gb": budget_gb})})
+
+
+def smallest_budget_gb(spec: Deployment) -> int | None:
+    """Smallest whole budget with which a deployment fits; None where even all of the HBM does not do [10^9 bytes]."""
+    low, high = 0, int(ledger_of({"any": spec})[0]["hbm_bytes"] / 1e9) + 1
+    if not fits(with_budget(spec, float(high))):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(with_budget(spec, float(middle))) else (middle, high)
+    return high
+
+
+def _controls(scenario: Scenario) -> tuple[float | None, int]:
+    """The budget that is tried [10^9 bytes], and the context that is counted."""
+    most = max(row["hbm_bytes"] for row in ledger_of(scenario.deployments)) / 1e9
+    left, right = st.columns(2, gap="large")
+    with left:
+        budget = st.slider(
+            "HBM budget per GPU [GB]", 10, int(most) + 1, int(most) + 1, 1, key=f"memory_budget_{int(most)}",
+            persist_state="session",
+            help="What a deployment may use of each GPU, in 10⁹ bytes; the engine's memory fraction holds beside it. "
+            "All the way to the right: as the scenario says.",
+        )  # fmt: skip
+    with right:
+        length = st.select_slider(
+            "Context of a sequence [tokens]", CONTEXTS_TOKENS, 8192, format_func=context, key="memory_context",
+            persist_state="session", help="Prompt and output together.",
+        )  # fmt: skip
+    return (None if budget > most else float(budget)), length
+
+
+def _verdicts(rows: Sequence[Row], length: int) -> None:
+    """Sequences at the chosen context, one card for each GPU role."""
+    says = f"Sequences of {context(length)} tokens that a replica holds at once: KV blocks ÷ blocks of a sequence."
+    for start in range(0, len(rows), CARDS):
+        for column, row in zip(st.columns(CARDS), rows[start : start + CARDS], strict=False):
+            fit = row["fits"]
+            column.metric(
+                f"{row['deployment']}, sequences of {context(length)}",
+                count(row["max_sequences_at"][length]) if fit else "none",
+                f"{count(row['kv_tokens'])} KV tokens" if fit else f"{gib(row['shortfall_bytes'])} short",
+                delta_color="off" if fit else "inverse", delta_arrow="off", border=True, help=says,
+            )  # fmt: skip
+
+
+def _ways_out(row: Row) -> None:
+    """Why a role does not fit, and the single changes after which it would."""
+    why, _, ways = str(row["reason"]).partition(REMEDIES)
+    st.error(f"{row['deployment']}: {why.strip('; ')}.", icon=":material/memory:")
+    changes = [(way, change) for way in ways.split("; ") if (change := change_of(row["deployment"], way))]
+    if not changes:
+        st.write("No single change of split, KV, length, weights or draft makes it fit: change two of them.")
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("Any one of these makes it fit:")
+        for way, change in changes:
+            st.button(way, key=f"memory_{row['deployment']}_{way}", on_click=_take, args=(change,))
+
+
+def change_of(deployment: str, way: str) -> dict[str, Any]:
+    """The change of a scenario that a ledger's way out names; empty for a sentence that names none.
+
+    >>> change_of("a", "target.kv fp8")
+    {'deployments.a.target.kv': 'fp8'}
+    >>> change_of("a", "no draft")
+    {'deployments.a.speculation': {'kind': 'none'}}
+    """
+    if way == "no draft":
+        return {f"deployments.{deployment}.speculation": {"kind": "none"}}
+    path, space, value = way.rpartition(" ")
+    return {f"deployments.{deployment}.{path}": yaml.safe_load(value)} if space and " " not in path else {}
+
+
+def _take(changes: Mapping[str, Any]) -> None:
+    state.apply_all(changes)
+
+
+def _chart(title: str, figure: go.Figure, alt: str) -> None:
+    st.markdown(f"**{title}**")
+    st.plotly_chart(figure, config=CONFIG, alt=alt, key=f"memory {title}")
+
+
+def _table(rows: Sequence[Row]) -> list[dict[str, str]]:
+    """The ledger's bytes, a column for each GPU role."""
+    lines = [("HBM", "hbm_bytes"), ("usable", "usable_bytes"), *((name, field) for field, name, *_ in figures.PARTS)]
+    table = [{"per GPU": name} | {row["deployment"]: gigabytes(row[field]) for row in rows} for name, field in lines]
+    tokens = {"per GPU": "KV bytes per token"}
+    return [*table, tokens | {row["deployment"]: _per_token(row) for row in rows}]
+
+
+def _per_token(row: Row) -> str:
+    target, draft = row["kv_bytes_per_token"]["target"], row["kv_bytes_per_token"]["draft"]
+    return f"{count(target + draft)}" + (f", {percent(draft / (target + draft))} draft" if draft else "")
+
+
+def _budget(scenario: Scenario, budget_gb: float | None) -> None:
+    """The smallest budgets that still fit, and the button that takes the tried one into the scenario."""
+    least = {name: smallest_budget_gb(spec) for name, spec in scenario.deployments.items()}
+    said = "; ".join(
+        f"{name} {'at none' if least_gb is None else f'{least_gb} GB'}" for name, least_gb in least.items()
+    )
+    st.caption(f"Smallest budget that still holds one sequence of the longest length: {said}.")
+    if budget_gb is not None:
+        changes = {f"deployments.{name}.engine.hbm_budget_gb": budget_gb for name in scenario.deployments}
+        st.button(
+            f"Take {budget_gb:g} GB into the scenario", key="memory_adopt", icon=":material/check:", on_click=_take,
+            args=(changes,), help="Sets engine.hbm_budget_gb of every deployment; Compare and Load follow.",
+        )  # fmt: skip

@@ -1,0 +1,144 @@
+"""What the page Speculation asks: a draft by its acceptance and costs, tried on a deployment, and taken into it."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from simulator.catalog.load import load_model, load_quantisation
+from simulator.physics.footprint import weight_bytes
+from simulator.physics.kv import kv_law
+from simulator.physics.survival import survival_for
+from simulator.planning.speculation_gain import MOST_DRAFT_TOKENS, change_of, mixed_survival, survival_by_change
+from simulator.spec.deployment import Deployment, Target
+from simulator.spec.scenario import Scenario
+from simulator.spec.speculation import DraftSpeculation
+
+ASSUMED_FIRST, ASSUMED_TOKENS = 0.7, 4
+"""Where the sliders stand for a deployment that has no draft; an assumption, and said so on the page."""
+
+ASSUMED_LATENCY = 0.1
+"""Draft ÷ target, latency of a pass, likewise."""
+
+ASSUMED_FLOPS = 0.02
+"""Draft ÷ target, FLOPs per token, likewise."""
+
+DIGITS = 2
+"""Digits of the sliders for acceptance."""
+
+
+class Ratios(NamedTuple):
+    """Costs of a draft that is not modelled."""
+
+    flops: float
+    """Draft ÷ target, FLOPs per token."""
+    latency: float
+    """Time of a draft pass ÷ time of a plain step."""
+
+
+class Choice(NamedTuple):
+    """Where the controls stand."""
+
+    first: float
+    """Conditional acceptance of the first draft token."""
+    change: float
+    """Its factor from one position to the next."""
+    draft_tokens: int
+    ratios: Ratios | None
+    """None: the deployment's own draft."""
+
+    @property
+    def survival(self) -> tuple[float, ...]:
+        """Survival by position, as far as the maps go."""
+        return survival_by_change(self.first, self.change, MOST_DRAFT_TOKENS)
+
+
+def own_choice(scenario: Scenario, name: str) -> Choice:
+    """What a deployment does as it stands; without a draft, what the page assumes at first."""
+    speculation = scenario.deployments[name].speculation
+    if not isinstance(speculation, DraftSpeculation) or speculation.propose.draft_tokens == 0:
+        return Choice(ASSUMED_FIRST, 1.0, ASSUMED_TOKENS, Ratios(ASSUMED_FLOPS, ASSUMED_LATENCY))
+    draft_tokens = speculation.propose.draft_tokens
+    known = speculation.draft.acceptance
+    parts = [
+        (share, survival_for(known.get(kind) or known["all"], draft_tokens))
+        for kind, share in scenario.workload.classes.items()
+    ]
+    survival = mixed_survival(parts)
+    abstract = speculation.draft.abstract
+    return Choice(
+        round(survival[0], DIGITS),
+        round(change_of(survival), DIGITS),
+        min(draft_tokens, MOST_DRAFT_TOKENS),
+        None if abstract is None else Ratios(abstract.flops_ratio, abstract.latency_ratio),
+    )
+
+
+def tried(scenario: Scenario, name: str, ratios: Ratios | None, lender: str | None = None) -> Scenario:
+    """The scenario with one deployment that drafts as many tokens as the maps go to, whatever is accepted of them.
+
+    ratios: costs of the draft; None: a modelled one.
+    lender: deployment whose modelled draft it takes; by default its own.
+    """
+    spec, lent = scenario.deployments[name], scenario.deployments[lender or name].speculation
+    acceptance = {"all": {"survival": (1.0,) * MOST_DRAFT_TOKENS}}
+    if ratios is not None or not isinstance(lent, DraftSpeculation):
+        draft = _abstract(spec, ratios or Ratios(ASSUMED_FLOPS, ASSUMED_LATENCY), lent)
+    else:
+        draft = lent.draft.model_dump(exclude_unset=True)
+        if lent.draft.model is not None:
+            draft["tensor_parallel"] = min(lent.draft.tensor_parallel, spec.target.tensor_parallel)
+    speculation = _speculation(draft | {"acceptance": acceptance}, MOST_DRAFT_TOKENS)
+    changed = spec.model_copy(update={"speculation": DraftSpeculation.model_validate(speculation)})
+    return scenario.model_copy(update={"deployments": {name: changed}})
+
+
+def adopted(scenario: Scenario, name: str, choice: Choice) -> dict[str, Any]:
+    """The speculation that takes the choice into a deployment, as a file says it.
+
+    Acceptance by class is kept while the sliders stand where the deployment's own put them.
+    """
+    spec, own = scenario.deployments[name], own_choice(scenario, name)
+    lent = spec.speculation
+    survival = [round(value, 4) for value in choice.survival[: choice.draft_tokens]]
+    acceptance: Mapping[str, Any] = {"all": {"survival": survival}}
+    if not isinstance(lent, DraftSpeculation):
+        draft = _abstract(spec, choice.ratios or Ratios(ASSUMED_FLOPS, ASSUMED_LATENCY), lent)
+        return _speculation(draft | {"acceptance": acceptance}, choice.draft_tokens)
+    same = (own.first, own.change) == (choice.first, choice.change) and choice.draft_tokens <= own.draft_tokens
+    stated = lent.draft.model_dump(mode="json", exclude_unset=True)
+    draft = stated if choice.ratios is None else _abstract(spec, choice.ratios, lent)
+    draft = draft | {"acceptance": stated["acceptance"] if same else acceptance}
+    return _speculation(draft, choice.draft_tokens, next(iter(lent.drafts)))
+
+
+def _speculation(draft: Mapping[str, Any], draft_tokens: int, name: str = "draft") -> dict[str, Any]:
+    return {
+        "kind": "drafts",
+        "drafts": {name: dict(draft)},
+        "propose": {"shape": "chain", "draft_tokens": draft_tokens},
+    }
+
+
+def _abstract(spec: Deployment, ratios: Ratios, lent: object) -> dict[str, Any]:
+    """An abstract draft; what the ratios do not say is the stated draft's, else the target's times the FLOP ratio."""
+    stated = lent.draft.abstract if isinstance(lent, DraftSpeculation) else None
+    weights_gb = stated.weights_gb if stated else round(ratios.flops * _weights_gb(spec.target), 3)
+    kv = stated.kv_bytes_per_token if stated else round(ratios.flops * _kv_bytes_per_token(spec.target))
+    return {
+        "abstract": {
+            "flops_ratio": ratios.flops,
+            "latency_ratio": ratios.latency,
+            "weights_gb": weights_gb,
+            "kv_bytes_per_token": kv,
+        }
+    }
+
+
+def _weights_gb(target: Target) -> float:
+    """Weights of the target over the whole replica [10^9 bytes]."""
+    found = weight_bytes(load_model(target.model), load_quantisation(target.weights), target.unquantised)
+    return found.per_gpu_bytes / 1e9
+
+
+def _kv_bytes_per_token(target: Target) -> int:
+    """KV of the target over the whole replica [bytes per token]."""
+    return kv_law(load_model(target.model), target.kv).bytes_per_token
