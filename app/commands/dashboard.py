@@ -54,6 +54,7 @@ def server_command(port: int, address: str, *, open_browser: bool) -> list[str]:
         "server.maxUploadSize": UPLOAD_MB,
         "server.fileWatcherType": "none",
         "server.runOnSave": False,
+        "runner.magicEnabled": False,
         "browser.gatherUsageStats": False,
         "client.showErrorDetails": "none",
         "client.toolbarMode": "viewer",

@@ -51,14 +51,12 @@ def _point(point: "Point") -> dict[str, Any]:
     from scenarios.store import label_of
     from simulator.outcome.plain import plain
     from simulator.planning.comparison import compare
-    from simulator.planning.estimate import estimate as steady_state
-    from simulator.planning.model_error import model_error, widened
+    from simulator.planning.model_error import estimate_with_error
     from simulator.planning.provenance import provenance
 
     scenario, label = point.scenario, label_of(point.label)
-    plain_rows = [steady_state(scenario, name, label) for name in scenario.deployments]
-    errors = {row["deployment"]: model_error(scenario, row["deployment"]) for row in plain_rows if row["fits"]}
-    rows = [widened(row, errors.get(row["deployment"])) for row in plain_rows]
+    found = {name: estimate_with_error(scenario, name, label) for name in scenario.deployments}
+    rows, errors = [row for row, _ in found.values()], {name: error for name, (_, error) in found.items()}
     origin = provenance(scenario) | {"method": "steady state", "replications": None}
-    found: dict[str, Any] = plain({"rows": rows, "comparison": compare(rows, (), errors), "provenance": origin})
-    return found
+    ready: dict[str, Any] = plain({"rows": rows, "comparison": compare(rows, (), errors), "provenance": origin})
+    return ready

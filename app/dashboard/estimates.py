@@ -7,8 +7,7 @@ from typing import Any, Literal
 from simulator.outcome.plain import plain
 from simulator.outcome.report import Row
 from simulator.planning.comparison import compare
-from simulator.planning.estimate import estimate
-from simulator.planning.model_error import ModelError, model_error, widened
+from simulator.planning.model_error import ModelError, estimate_with_error
 from simulator.planning.provenance import provenance
 from simulator.spec.scenario import Scenario
 
@@ -49,7 +48,4 @@ def alone(scenario: Scenario, name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _row(document: str, name: str) -> tuple[Row, ModelError | None]:
-    scenario = Scenario.model_validate_json(document)
-    row = estimate(scenario, name)
-    error = model_error(scenario, name) if row["fits"] else None
-    return widened(row, error), error
+    return estimate_with_error(Scenario.model_validate_json(document), name)

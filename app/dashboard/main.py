@@ -13,6 +13,9 @@ from app.report.markup import tag
 
 STYLE = Path(__file__).with_name("style.css")
 
+ICON = Path(__file__).with_name("icon.png")
+
+# In the order of the sidebar; the first is opened first.
 PAGES = (
     (compare.page, "Compare", ":material/balance:"),
     (load.page, "Load", ":material/show_chart:"),
@@ -21,12 +24,11 @@ PAGES = (
     (evidence.page, "Evidence", ":material/fact_check:"),
     (scenario.page, "Scenario", ":material/edit_note:"),
 )
-"""In the order of the sidebar; the first is opened first."""
 
 
 def main() -> None:
     """Draw the chosen page."""
-    st.set_page_config(page_title="specfleet", page_icon=":material/speed:", layout="wide")
+    st.set_page_config(page_title="specfleet", page_icon=ICON, layout="wide")
     pages = [
         st.Page(page, title=title, icon=icon, url_path=title.lower(), default=page is PAGES[0][0])
         for page, title, icon in PAGES

@@ -15,14 +15,12 @@ BASES = {
 
 
 def price_ratio(winner: Mapping[str, Any], other: Mapping[str, Any], comparison: Mapping[str, Any]) -> go.Figure:
-    """Cost of both where the other's GPU keeps its price, up to beyond the ratio at which they tie."""
+    """Cost of both where the other's GPU keeps its price; shaded: where the tie lies with a chance of 95 %."""
     basis, flip = str(comparison["basis"]), comparison["flip"]
     now, tie, most = flip["now"], flip["tie"], 1.35 * max(flip["now"], flip["tie"])
     gpus = {row["deployment"]: (row["gpu"], bool(row.get("draft_tokens_mean"))) for row in (winner, other)}
     looks = style.looks(gpus)
-    drawn = style.figure(
-        f"price of a {winner['gpu']} ÷ price of a {other['gpu']}, per GPU-hour", BASES[basis], height=250
-    )
+    drawn = style.figure(f"price of {winner['gpu']} ÷ {other['gpu']}", BASES[basis], height=250)
     own, cost = looks[winner["deployment"]], winner[basis]
     drawn.add_scatter(
         x=[0, most], y=[0, cost * most / now], mode="lines", line=own.line, name=style.safe(winner["deployment"]),
@@ -32,15 +30,21 @@ def price_ratio(winner: Mapping[str, Any], other: Mapping[str, Any], comparison:
         x=[0, most], y=[other[basis]] * 2, mode="lines", line=looks[other["deployment"]].line,
         name=style.safe(other["deployment"]), hoverinfo="skip",
     )  # fmt: skip
-    drawn.add_scatter(
-        x=[now], y=[cost], mode="markers", marker=own.marker | {"size": 12}, showlegend=False,
-        hovertemplate=f"now: {significant(now)} times, {usd(cost)}<extra></extra>",
-    )  # fmt: skip
-    style.upright(drawn, tie, f"tie at {significant(tie)}×")
-    style.upright(drawn, now, f"now {significant(now)}×")
+    _point(drawn, now, cost, f"now {significant(now)}×", own.marker, "bottom right")
+    _point(drawn, tie, other[basis], f"tie {significant(tie)}×", own.marker | {"symbol": "x-thin"}, "top left")
+    if comparison.get("interval"):
+        low, high = (end * now for end in comparison["interval"])
+        drawn.add_vrect(x0=low, x1=min(high, most), fillcolor=style.GRID, line_width=0, layer="below")
     drawn.update_xaxes(range=[0, most])
     drawn.update_yaxes(rangemode="tozero", tickprefix="$")
     return drawn
+
+
+def _point(drawn: go.Figure, x: float, y: float, says: str, marker: dict[str, Any], where: str) -> None:
+    drawn.add_scatter(
+        x=[x], y=[y], mode="markers+text", marker=marker | {"size": 11}, text=[says], textposition=where,
+        showlegend=False, hovertemplate=f"{says}, {usd(y)}<extra></extra>",
+    )  # fmt: skip
 
 
 def price_ratio_alt(winner: Mapping[str, Any], other: Mapping[str, Any], comparison: Mapping[str, Any]) -> str:

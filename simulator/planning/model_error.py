@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 from simulator.catalog.load import load_model
 from simulator.outcome.aggregate import flatten
 from simulator.outcome.interval import CONFIDENCE
-from simulator.outcome.report import Row
+from simulator.outcome.report import Row, empty_row
+from simulator.planning.context import row_context, why_unfit
 from simulator.planning.demand import slowed
 from simulator.planning.estimate import estimate_row, steady_cluster
+from simulator.planning.steady_cluster import SteadyCluster
 from simulator.run import step_model_of
 from simulator.spec.deployment import Deployment
 from simulator.spec.profile import Error, HeldOut, Profile
@@ -122,15 +124,30 @@ def _pooled(errors: Sequence[Error | None]) -> float | None:
 
 def model_error(scenario: Scenario, name: str) -> ModelError | None:
     """What the error of step times does to a deployment that fits; None where it is not known."""
-    deployment = scenario.deployments[name]
-    known = step_error(deployment)
+    known = step_error(scenario.deployments[name])
     if known is None:
         return None
     middle = steady_cluster(scenario, name)
-    fast, plain, slow = (
+    return _error(scenario, name, known, middle, estimate_row(scenario, name, middle))
+
+
+def estimate_with_error(scenario: Scenario, name: str, point: str = "base") -> tuple[Row, ModelError | None]:
+    """An estimate with the model's error in its intervals, and that error: the requests are sampled once for both."""
+    reason = why_unfit(scenario, name)
+    if reason:
+        return widened(empty_row(row_context(scenario, name, point), "estimate", reason), None), None
+    middle, known = steady_cluster(scenario, name), step_error(scenario.deployments[name])
+    row = estimate_row(scenario, name, middle, point)
+    error = None if known is None else _error(scenario, name, known, middle, row)
+    return widened(row, error), error
+
+
+def _error(scenario: Scenario, name: str, known: StepError, middle: SteadyCluster, plain: Row) -> ModelError:
+    fast, slow = (
         estimate_row(scenario, name, replace(middle, demand=slowed(middle.demand, factor)))
-        for factor in (1.0 / known.step, 1.0, known.step)
+        for factor in (1.0 / known.step, known.step)
     )
+    deployment = scenario.deployments[name]
     return ModelError(
         known=known,
         factors=_with_ttft(dict(_factors(*(flatten(row) for row in (fast, plain, slow)))), known.ttft),

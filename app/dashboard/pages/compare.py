@@ -18,12 +18,12 @@ def page() -> None:
     found = cards.with_totals(answers.answer())
     st.html(join(cards.winner(found), cards.cards(found), badges.origins(found.provenance)))
     _earlier()
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.columns(2, gap="large")
     with left:
-        _figures(found)
-    with right:
         _flip(found)
+    with right:
         _notes(found)
+    _figures(found)
 
 
 def _earlier() -> None:
@@ -66,9 +66,8 @@ def _notes(found: Answer) -> None:
         for names, text in (*unfit, *notes(found.rows, shown_percentiles(limits)))
     ]
     assumed = [tag("li", text) for text in found.provenance.get("assumptions") or ()]
-    if lines:
-        st.subheader("To know", anchor=False)
-        st.html(tag("dl", *lines, class_="sf-why"))
+    st.subheader("To know", anchor=False)
+    st.html(tag("dl", *lines, class_="sf-why") if lines else tag("p", "Nothing in particular.", class_="sf-dim"))
     with st.expander(f"Assumptions ({len(assumed)}) and what is compared", icon=":material/info:"):
         st.html(join(_compared(found), tag("ul", *assumed, class_="sf-list")))
 
