@@ -1,9 +1,7 @@
 """A point run on the engine, and all that is compared later written down."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from calibration.check.run import Composition, EngineLimits, Point, RequestRow, Run, StepTaken
 from engine.loop import Engine
@@ -92,22 +90,3 @@ def step_taken(row: StepRow, composition: Composition) -> StepTaken:
         blocked_by=named["blocked_by"],
         composition=composition,
     )
-
-
-def spread_arrivals(count: int, rate_per_s: float, rng: np.random.Generator) -> list[float]:
-    """Arrivals of a Poisson stream from 0 on, scaled so that their mean rate is the stated one [s]."""
-    gaps = rng.standard_exponential(count - 1)
-    times = np.concatenate(([0.0], np.cumsum(gaps)))
-    wanted = (count - 1) / rate_per_s
-    return (times * (wanted / times[-1])).tolist() if count > 1 else [0.0]
-
-
-def uniforms(requests: int, rounds: int, seed: int) -> Callable[[int, int], float]:
-    """The luck of each round of each request, drawn beforehand: the same whenever it is asked for.
-
-    >>> draw = uniforms(2, 3, seed=1)
-    >>> draw(1, 2) == uniforms(2, 3, seed=1)(1, 2)
-    True
-    """
-    table = np.random.default_rng(seed).random((requests, rounds)).tolist()
-    return lambda request, nth: table[request][nth - 1]

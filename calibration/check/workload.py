@@ -1,0 +1,142 @@
+"""What is driven: a target and its draft in the engine, the texts and lengths of requests, when they come.
+
+Texts are those that no acceptance was fitted on: of each domain's prompts the odd ones.
+"""
+
+from argparse import ArgumentParser
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from zlib import crc32
+
+import numpy as np
+
+from calibration.check.run import Point
+from engine.commands import setup
+from engine.loop import Engine
+from engine.sequence import Request
+from engine.synthetic import Forced, forced_by_survival
+from engine.texts import DOMAINS, prompts
+
+LONGEST_PROMPT = 160
+MOST_ROUNDS = 512
+"""Rounds of a request for which luck is drawn."""
+
+Prompt = tuple[str, tuple[int, ...]]
+"""Class and tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A target and a draft, and what is asked of them."""
+
+    name: str
+    flags: tuple[str, ...]
+    """Of the engine's command line: model, draft, limits."""
+    prompt_tokens: tuple[int, int]
+    """Shortest and longest; a text that is shorter is taken as it is."""
+    output_tokens: tuple[int, int]
+    survival: tuple[float, ...] | None = None
+    """Forced acceptance by position; None: that of the text."""
+
+
+SMOLLM2 = System(
+    "smollm2-lookup",
+    ("--model", "smollm2", "--draft", "lookup", "--max-model-len", "512", "--kv-blocks", "512"),
+    prompt_tokens=(32, LONGEST_PROMPT),
+    output_tokens=(16, 64),
+)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A system that has been loaded."""
+
+    system: System
+    loaded: setup.Workbench
+
+    @cached_property
+    def pool(self) -> dict[str, list[Prompt]]:
+        """Prompts by class, none of which acceptance was fitted on; none: prompts are drawn."""
+        if self.loaded.codec is None:
+            return {}
+        codec = self.loaded.codec
+        found = {
+            name: prompts(name, 10_000, codec.encode, codec.chat, LONGEST_PROMPT)[1::2] for name in sorted(DOMAINS)
+        }
+        return {name: [(name, tuple(tokens)) for tokens in texts] for name, texts in found.items()}
+
+    def engine(self, point: Point) -> Engine:
+        """A new engine for a point."""
+        speculative = point.draft_tokens > 0
+        engine = self.loaded.engine(speculative=speculative, forced=self.forced(point) if speculative else None)
+        engine.options = replace(engine.options, draft_tokens=point.draft_tokens)
+        return engine
+
+    def forced(self, point: Point) -> Forced | None:
+        """Acceptance as the system forces it, by luck that belongs to the request and the round."""
+        if self.system.survival is None:
+            return None
+        survival = self.system.survival[: point.draft_tokens]
+        return forced_by_survival(survival, uniforms(point.requests, MOST_ROUNDS, _seed(point, "luck")))
+
+    def requests(self, point: Point) -> list[Request]:
+        """The requests of a point: the same for every K and in both runs."""
+        rng = np.random.default_rng(_seed(point, "requests"))
+        outputs = rng.integers(self.system.output_tokens[0], self.system.output_tokens[1] + 1, point.requests)
+        times = spread_arrivals(point.requests, point.rate_per_s or 1.0, rng)
+        texts = self._texts(point.requests, rng)
+        return [
+            Request(tokens, int(output), arrival_s=time, label=label)
+            for (label, tokens), output, time in zip(texts, outputs, times, strict=True)
+        ]
+
+    def _texts(self, count: int, rng: np.random.Generator) -> list[Prompt]:
+        """Texts of drawn lengths, the classes in turn, each text once before any comes again."""
+        lengths = rng.integers(self.system.prompt_tokens[0], self.system.prompt_tokens[1] + 1, count).tolist()
+        if not self.pool:
+            vocabulary = self.loaded.target.architecture.vocab_size
+            return [("all", tuple(rng.integers(0, vocabulary, length).tolist())) for length in lengths]
+        orders = {name: rng.permutation(len(texts)) for name, texts in self.pool.items()}
+        names = list(self.pool)
+        found = []
+        for nth, length in enumerate(lengths):
+            name = names[nth % len(names)]
+            order = orders[name]
+            label, tokens = self.pool[name][order[nth // len(names) % len(order)]]
+            found.append((label, tokens if name == "dialogue" else tokens[:length]))
+        return [found[index] for index in rng.permutation(count)]
+
+
+def load(system: System, threads: int | None) -> Bench:
+    """Load a system as the engine's own command line does."""
+    parser = ArgumentParser()
+    for add in (setup.add_model_flags, setup.add_draft_flags, setup.add_batch_flags):
+        add(parser)
+    extra = () if threads is None else ("--threads", str(threads))
+    return Bench(system, setup.workbench(parser.parse_args([*system.flags, *extra])))
+
+
+def spread_arrivals(count: int, rate_per_s: float, rng: np.random.Generator) -> list[float]:
+    """Arrivals of a Poisson stream from 0 on, stretched so that their mean rate is the stated one [s].
+
+    >>> spread_arrivals(3, 2.0, np.random.default_rng(1))[-1]
+    1.0
+    """
+    times = np.concatenate(([0.0], np.cumsum(rng.standard_exponential(max(count - 1, 1)))))[:count]
+    return [] if not count else (times * ((count - 1) / rate_per_s / max(float(times[-1]), 1e-300))).tolist()
+
+
+def uniforms(requests: int, rounds: int, seed: int) -> Callable[[int, int], float]:
+    """The luck of each round of each request, drawn beforehand: the same whenever it is asked for.
+
+    >>> draw = uniforms(2, 3, seed=1)
+    >>> draw(1, 2) == uniforms(2, 3, seed=1)(1, 2)
+    True
+    """
+    table: Sequence[Sequence[float]] = np.random.default_rng(seed).random((requests, rounds)).tolist()
+    return lambda request, nth: table[request][(nth - 1) % rounds]
+
+
+def _seed(point: Point, purpose: str) -> int:
+    return crc32(f"{point.seed} {point.load_key} {purpose}".encode())
