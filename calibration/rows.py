@@ -12,6 +12,18 @@ from simulator.spec.deployment import Deployment
 
 CLOSED_REQUESTS = 10
 """Requests per client in a closed loop (InferenceX)."""
+BATCH_WAIT = (20, 0.9)
+"""TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio where the script sets them."""
+MEAN_LENGTH = 0.9
+"""Mean length in a closed loop ÷ the nominal one."""
+BALANCE_WAIT = {"deepseek-v3": 60, "gpt-oss-120b": 50}
+"""Iterations after which prompts are no longer held back to balance data-parallel ranks.
+
+Source: `attention_dp_config` with `enable_balance` of InferenceX dsr1_fp8_h200_trt_slurm.sh (timeout_iters 60) and
+gptoss_fp4_b200_trt_slurm.sh (TensorRT-LLM's default, 50).
+"""
+GPT_OSS_BUDGET = 20000
+"""`max_num_tokens` of InferenceX gptoss_fp4_b200_trt_slurm.sh."""
 
 
 class Case(NamedTuple):
@@ -94,6 +106,8 @@ def _parallel(row: Any) -> tuple[int, int, int]:
     data = int(row.dp) if row.dp > 1 else 1
     expert = int(row.moe_ep) if row.moe_ep > 1 else 1
     if data > 1:
+        if row.moe_tp > 1 and row.moe_ep > 1:
+            data = int(row.moe_tp)  # `dp` counts the GPUs of --tp_size twice: once as moe_tp, once as moe_ep
         return 1, tensor * data if tensor == 1 else tensor, expert
     return tensor, 1, expert
 
@@ -119,8 +133,10 @@ def protocol_of(row: Any, deployment: Deployment, kv_tokens: int) -> Protocol:
         budget = 16384
         if row.model == "deepseek-v3":
             budget = -(-(int(row.concurrency) + int(row.isl) + 64) // 64) * 64
-    waits = trtllm and closed and row.model == "llama-3.1-70b" and (row.isl, row.osl) == (1024, 1024) and row.tp < 8
+        if row.model == "gpt-oss-120b":
+            budget = GPT_OSS_BUDGET
     ranks = deployment.target.data_parallel
+    wait_iterations, wait_tokens = _wait(row, budget, ranks) if trtllm and closed else (0, 0)
     return Protocol(
         prompt_tokens=int(row.isl),
         output_tokens=int(row.osl),
@@ -132,11 +148,25 @@ def protocol_of(row: Any, deployment: Deployment, kv_tokens: int) -> Protocol:
         chunked=not trtllm,
         reserve_output=trtllm,
         prefill_first=row.engine == "sglang",
-        wait_iterations=20 if waits else 0,
-        wait_tokens=int(0.9 * budget) if waits else 0,
+        wait_iterations=wait_iterations,
+        wait_tokens=wait_tokens,
         shortest=0.8 if closed else 1.0,
         request_host_s=request_host_s(row),
     )
+
+
+def _wait(row: Any, budget: int, ranks: int) -> tuple[int, int]:
+    """Iterations that new prompts of TensorRT-LLM wait for company, and the tokens that end the wait.
+
+    With data-parallel attention they wait until every rank has one. A prompt goes to the rank that has just lost a
+    request, which is any: all R ranks have one after R (1 + 1/2 + … + 1/R) prompts on average.
+    """
+    if ranks > 1:
+        prompts = ranks * sum(1.0 / k for k in range(1, ranks + 1))
+        return BALANCE_WAIT.get(row.model, 0), int(prompts * MEAN_LENGTH * row.isl)
+    if row.model == "llama-3.1-70b" and (row.isl, row.osl) == (1024, 1024) and row.tp < 8:
+        return BATCH_WAIT[0], int(BATCH_WAIT[1] * budget)
+    return 0, 0
 
 
 def request_host_s(row: Any) -> float:

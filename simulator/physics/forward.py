@@ -134,11 +134,15 @@ class Forward:
     between_s: tuple[float, float] = (0.0, 0.0)
     """Small kernels between the products, all layers: a constant, and per row (activations that cross HBM)."""
 
-    def layers(self, rows: int) -> LayersCost:
-        """Seconds of all layers at `rows` tokens of the whole replica."""
+    def layers(self, rows: int, dealt_rows: int | None = None) -> LayersCost:
+        """Seconds of all layers at `rows` tokens of the whole replica.
+
+        dealt_rows: tokens that, dealt out evenly, would give each data-parallel rank as many as its fullest has; None:
+        they are dealt out evenly. [tokens]
+        """
         if rows <= 0:
             return LayersCost(0.0, 0.0, 0.0, 0.0, 0.0)
-        mine = per_rank(rows, self.split.data_parallel)
+        mine = per_rank(dealt_rows or rows, self.split.data_parallel)
         eager = mine > self.machine.graph_max_tokens
         linear = self.dense.seconds(mine, eager) + self.between_s[0] + self.between_s[1] * mine
         experts = sum(layers.seconds(rows) for layers in self.experts)

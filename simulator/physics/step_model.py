@@ -4,6 +4,7 @@ It does not know the clock, the queue or which tokens are accepted.
 """
 
 from collections.abc import Callable
+from math import ceil
 from typing import Generic, Literal, TypeVar
 
 from simulator.catalog.load import load_engine, load_gpu, load_links, load_model, load_profile, load_quantisation
@@ -51,7 +52,9 @@ class CatalogStepModel:
         self._sampler_s = target.sampler_s
         self._prefill_slope_s = target.prefill_context_s
         self._both_prefill_slope_s = target.prefill_context_s + draft.prefill_context_s
+        self._ranks = target.split.data_parallel
         self._layers: Memo[int, LayersCost] = Memo(target.layers)
+        self._uneven: Memo[tuple[int, int], LayersCost] = Memo(self._uneven_layers)
         self._head: Memo[int, HeadCost] = Memo(target.head_cost)
         self._attention: Memo[tuple[int, int], Affine] = Memo(lambda key: target.decode_attention(key[0], key[1] + 1))
         self._drafting: Memo[tuple[int, int], Affine] = Memo(self._drafting_s)
@@ -69,6 +72,8 @@ class CatalogStepModel:
     def seconds(self, shape: StepShape) -> float:
         """`cost(shape).total_s` up to rounding, in a few look-ups."""
         sequences, verify_tokens, context, prompts, prefill_tokens, prefill_context, draft_tokens = shape
+        if prompts and self._ranks > 1:
+            return self.cost(shape).total_s
         constant, slope = self._decode_s[sequences, draft_tokens]
         return (
             self._rows_s[verify_tokens + prefill_tokens]
@@ -82,11 +87,16 @@ class CatalogStepModel:
     def cost(self, shape: StepShape) -> StepCost:
         """Seconds of a step by cause."""
         sequences, verify_tokens, context, prompts, prefill_tokens, prefill_context, draft_tokens = shape
-        layers = self._layers[verify_tokens + prefill_tokens]
+        crowding = self._crowding(prompts)
+        dealt_tokens = ceil(prefill_tokens * crowding)
+        rows = verify_tokens + prefill_tokens
+        even = dealt_tokens == prefill_tokens
+        layers = self._layers[rows] if even else self._uneven[rows, verify_tokens + dealt_tokens]
+        prefill_context *= crowding
         head = self._head[verify_tokens + prompts]
         attention_s, context_s = self._attention[sequences, draft_tokens]
         draft_s, draft_context_s = self._drafting[sequences, draft_tokens]
-        prefill_s, draft_prefill_s = self._prefill[prefill_tokens]
+        prefill_s, draft_prefill_s = self._prefill[dealt_tokens]
         return StepCost(
             linear_s=layers.linear_s + head.linear_s,
             experts_s=layers.experts_s,
@@ -149,6 +159,17 @@ class CatalogStepModel:
         parts["draft"] += cost.draft_s
         parts["host"] += cost.overhead_s + cost.sampling_s
         return max(parts, key=lambda name: parts[name])
+
+    def _crowding(self, prompts: int) -> float:
+        """Prompt tokens of the fullest data-parallel rank ÷ those of an even share: a prompt is computed by one rank.
+
+        1 prompt on 8 ranks: 8; 8 prompts: 1; 9: 16/9.
+        """
+        return -(-prompts // self._ranks) * self._ranks / prompts if prompts else 1.0
+
+    def _uneven_layers(self, key: tuple[int, int]) -> LayersCost:
+        assert isinstance(self.target, Forward), "whole steps are measured on one GPU, which has no ranks"
+        return self.target.layers(*key)
 
     def _drafting_s(self, key: tuple[int, int]) -> Affine:
         sequences, draft_tokens = key

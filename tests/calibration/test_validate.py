@@ -199,6 +199,20 @@ def test_without_the_opening_burst_the_first_token_comes_sooner():
     assert shift(ROW, skip_burst=True)[0] < 0.9
 
 
+SPREAD = TRTLLM._replace(gpu="b200-sxm", model="gpt-oss-120b", precision="fp4", tp=1, dp=4, moe_tp=1, moe_ep=4)
+
+
+def test_data_parallel_ranks_wait_for_each_other_only_where_there_are_several():
+    assert protocol_of(case_of(SPREAD)).wait_iterations == 50
+    assert protocol_of(case_of(SPREAD._replace(tp=4, dp=1, moe_tp=4, moe_ep=1))).wait_iterations == 0
+
+
+def test_ranks_that_a_file_counts_twice_are_counted_once():
+    case = case_of(SPREAD._replace(moe_tp=2, moe_ep=2))
+
+    assert (case.deployment.target.data_parallel, case.deployment.target.num_gpus) == (2, 2)
+
+
 def test_without_batch_wait_the_first_token_comes_sooner():
     assert protocol_of(case_of(TRTLLM)).wait_iterations == 20
     assert shift(TRTLLM, wait_iterations=0)[0] < 0.8

@@ -272,3 +272,19 @@ def test_a_mixed_step_is_finite_in_every_model():
 
 def test_the_causes_are_those_of_the_seam():
     assert tuple(asdict(MODELS["dense"].cost(MIXED))) == CAUSES
+
+
+def test_a_prompt_is_computed_by_one_data_parallel_rank():
+    model = step_model(V3 | {"tensor_parallel": 1, "data_parallel": 8, "expert_parallel": 8}, policy="trtllm")
+    one, eight = (model.cost(prefill(8192, prompts, 8192 * 500.0)) for prompts in (1, 8))
+
+    assert one.linear_s > 6 * eight.linear_s
+    assert one.prefill_attention_s > 4 * eight.prefill_attention_s
+    assert one.experts_s == eight.experts_s
+
+
+def test_ranks_with_equally_many_prompts_share_them_evenly():
+    model = step_model(V3 | {"tensor_parallel": 1, "data_parallel": 8, "expert_parallel": 8}, policy="trtllm")
+
+    assert model.seconds(prefill(8192, 8)) == pytest.approx(model.seconds(prefill(8192, 16)), rel=1e-3)
+    assert model.seconds(prefill(8192, 9)) > 1.2 * model.seconds(prefill(8192, 8))
