@@ -11,6 +11,7 @@ from scenarios.sets import find_place
 from scenarios.yaml_nodes import Node, place_of
 from simulator.catalog.load import load_acceptance, load_engine, load_lengths, load_model
 from simulator.physics.checks import check_deployment
+from simulator.physics.survival import stated
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
 from simulator.spec.speculation import Acceptance
@@ -49,7 +50,8 @@ def _positions(deployment: Deployment, classes: Mapping[str, float]) -> Iterator
     known = deployment.speculation.draft.acceptance
     proposed = deployment.speculation.propose.draft_tokens
     for name in dict.fromkeys(name if name in known else "all" for name in classes):
-        most, what = min(_measured(known[name]), _drafted(known[name]), key=lambda found: found[0])
+        acceptance = stated(known[name])
+        most, what = min(_measured(acceptance), _drafted(acceptance), key=lambda found: found[0])
         if proposed > most:
             message = f"{proposed}, but {what} of class {name}: propose at most {most}, or measure more positions"
             yield ("speculation", "propose", "draft_tokens"), message
@@ -58,7 +60,7 @@ def _positions(deployment: Deployment, classes: Mapping[str, float]) -> Iterator
 def _measured(acceptance: Acceptance) -> tuple[float, str]:
     """Draft tokens up to which acceptance is known, and what says so."""
     if acceptance.preset is not None:
-        most = max(load_acceptance(acceptance.preset).tokens_per_step)
+        most = max(load_acceptance(acceptance.preset).tokens_per_step or {})
         return most, f"preset {acceptance.preset} goes up to K = {most}, the acceptance"
     if acceptance.survival is not None:
         return len(acceptance.survival), f"survival has {len(acceptance.survival)} positions, that"

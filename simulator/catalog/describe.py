@@ -16,6 +16,7 @@ from simulator.catalog.load import (
     names,
 )
 from simulator.errors import CatalogError
+from simulator.spec.policy import AcceptancePreset
 from simulator.spec.sources import Sources
 
 Row = dict[str, str | int | float]
@@ -118,8 +119,15 @@ def _prices(name: str) -> list[Row]:
 
 def _acceptance(name: str) -> list[Row]:
     preset = load_acceptance(name)
-    curve = {f"k{k}": length for k, length in preset.tokens_per_step.items()}
+    curve = {f"k{k}": length for k, length in (preset.tokens_per_step or _mean_at(preset)).items()}
     return [_sourced({"name": name, "title": preset.title, **curve}, preset.sources, preset.source)]
+
+
+def _mean_at(preset: AcceptancePreset) -> dict[int, float]:
+    """K of a histogram, and the mean tokens per step there."""
+    counts = preset.histogram or {}
+    accepted = sum(j * n for j, n in counts.items())
+    return {max(counts): round(1.0 + accepted / sum(counts.values()), 4)}
 
 
 def _lengths(name: str) -> list[Row]:

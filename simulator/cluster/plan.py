@@ -17,7 +17,7 @@ from simulator.physics.acceptance import tokens_per_step
 from simulator.physics.drafted import drafted_shares, mean_drafted
 from simulator.physics.kv import KvLaw, block_bytes
 from simulator.physics.ledger import memory_ledger, sequence_laws
-from simulator.physics.survival import acceptance_table, survival_for
+from simulator.physics.survival import acceptance_table, stated, survival_for
 from simulator.spec.deployment import Deployment
 from simulator.spec.speculation import Acceptance
 from simulator.spec.workload import Workload
@@ -52,7 +52,7 @@ def drafted_tokens(deployment: Deployment, classes: Sequence[str]) -> tuple[floa
     if deployment.speculation.kind == "none" or not k:
         return tuple(0 for _ in classes)
     known = deployment.speculation.draft.acceptance
-    of = [known[name] if name in known else known["all"] for name in classes]
+    of = [stated(known[name] if name in known else known["all"]) for name in classes]
     return tuple(k if a.drafted is None else mean_drafted(drafted_shares(a, k)) for a in of)
 
 
@@ -65,7 +65,7 @@ def drafted_mix(deployment: Deployment, workload: Workload) -> tuple[float, ...]
     if deployment.speculation.kind == "none" or not k:
         return None
     known = deployment.speculation.draft.acceptance
-    of = {name: known[name] if name in known else known["all"] for name in workload.classes}
+    of = {name: stated(known[name] if name in known else known["all"]) for name in workload.classes}
     if all(acceptance.drafted is None for acceptance in of.values()):
         return None
     steps = {name: share / tokens_per_step(survival_for(of[name], k)) for name, share in workload.classes.items()}

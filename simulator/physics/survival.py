@@ -32,7 +32,16 @@ def survival_for(acceptance: Acceptance, draft_tokens: int) -> tuple[float, ...]
     acceptance: the specification; fewer draft tokens than it was measured at take its first positions.
     draft_tokens: K of the deployment; more than was measured is a ScenarioError. [tokens]
     """
-    return _class_survival(acceptance, draft_tokens)[:draft_tokens]
+    return _class_survival(stated(acceptance), draft_tokens)[:draft_tokens]
+
+
+def stated(acceptance: Acceptance) -> Acceptance:
+    """The same, written out where it names a preset that holds a histogram; a spread of the user's own stays."""
+    preset = None if acceptance.preset is None else load_acceptance(acceptance.preset)
+    if preset is None or preset.histogram is None:
+        return acceptance
+    written = preset.as_acceptance()
+    return written.model_copy(update={"spread": acceptance.spread}) if acceptance.spread else written
 
 
 def acceptance_table(acceptance: Acceptance, draft_tokens: int) -> Floats:
@@ -44,6 +53,7 @@ def acceptance_table(acceptance: Acceptance, draft_tokens: int) -> Floats:
     was measured at, or at K where each position was given.
     Positions that are always or never accepted stay so.
     """
+    acceptance = stated(acceptance)
     survival = _class_survival(acceptance, draft_tokens)
     if acceptance.spread == 0:
         return np.array([survival[:draft_tokens]], dtype=np.float64).reshape(1, draft_tokens)
@@ -113,7 +123,7 @@ def _survival_at(conditional: Floats, free: NDArray[np.bool_], log_odds: Floats)
 def _class_survival(acceptance: Acceptance, draft_tokens: int) -> tuple[float, ...]:
     """Survival at all positions that the specification gives; a preset's only up to draft_tokens."""
     if acceptance.preset is not None:
-        curve = load_acceptance(acceptance.preset).tokens_per_step
+        curve = load_acceptance(acceptance.preset).tokens_per_step or {}
         _require(draft_tokens, max(curve), f"preset {acceptance.preset} goes up to K = {max(curve)}")
         return survival_of_curve(curve, draft_tokens)
     if acceptance.survival is not None:

@@ -1,9 +1,12 @@
 """A serving engine's policy: its defaults, its memory rule and the host time that no kernel table holds."""
 
-from typing import Literal
+from typing import Literal, Self
+
+from pydantic import model_validator
 
 from simulator.spec.base import Count, CountOrZero, Flag, Fraction, Name, NotNegative, Positive, Spec, Text
 from simulator.spec.sources import Sources
+from simulator.spec.speculation import Acceptance
 
 
 class SchedulerDefaults(Spec):
@@ -119,14 +122,32 @@ class PriceList(Spec):
 
 
 class AcceptancePreset(Spec):
-    """A measured acceptance curve."""
+    """Measured acceptance: a curve over K, or what one K was seen to accept and propose."""
 
     name: Name
     title: Text
-    tokens_per_step: dict[Count, Positive]
+    tokens_per_step: dict[Count, Positive] | None = None
     """Draft tokens K → mean committed tokens per step, bonus included; each K was measured on its own."""
+    histogram: dict[CountOrZero, CountOrZero] | None = None
+    """Steps that accepted exactly 0, 1, … draft tokens."""
+    drafted: dict[CountOrZero, CountOrZero] | None = None
+    """Steps that proposed exactly 0, 1, … draft tokens; without it all proposed K."""
+    spread: NotNegative = 0.0
+    """Standard deviation of a request's log-odds of acceptance around the mean."""
     source: str
     sources: Sources
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.tokens_per_step is None) == (self.histogram is None):
+            raise ValueError("a preset holds either tokens_per_step by K or a histogram, exactly one of the two")
+        if self.histogram is not None:
+            self.as_acceptance()
+        return self
+
+    def as_acceptance(self) -> Acceptance:
+        """What a scenario would say of a histogram."""
+        return Acceptance(histogram=self.histogram, drafted=self.drafted, spread=self.spread)
 
 
 class LengthTable(Spec):

@@ -19,6 +19,7 @@ from simulator.physics.step import CAUSES, StepShape
 from simulator.physics.step_model import build_step_model
 from simulator.physics.survival import acceptance_table, mean_over_steps, survival_for
 from simulator.spec.deployment import Deployment
+from simulator.spec.policy import AcceptancePreset
 from simulator.spec.speculation import Acceptance
 
 K = 3
@@ -139,6 +140,19 @@ def test_tokens_per_step_are_met_by_drafts_of_different_lengths():
 
     assert 1 + sum(survival_for(acceptance, 3)) == pytest.approx(1.9)
     assert survival_for(acceptance, 3)[0] < 0.6
+
+
+def test_a_preset_may_hold_a_histogram_and_what_was_drafted():
+    written = AcceptancePreset.model_validate(
+        {
+            "name": "mine", "title": "look-up on code", "histogram": {0: 6, 1: 1, 2: 3}, "drafted": {0: 5, 2: 5},
+            "spread": 0.4, "source": "run", "sources": {"run": {"kind": "measured", "ref": "here", "date": "2026-11-30"}},
+        }
+    )  # fmt: skip
+
+    assert written.as_acceptance() == Acceptance(histogram={0: 6, 1: 1, 2: 3}, drafted={0: 5, 2: 5}, spread=0.4)
+    with pytest.raises(ValidationError, match=r"position 1 is accepted in 0\.4"):
+        AcceptancePreset.model_validate(written.model_dump() | {"drafted": {0: 9, 2: 1}})
 
 
 @given(st.floats(0.1, 2.5), counts.filter(lambda numbers: sum(numbers[1:]) > 0))
