@@ -60,6 +60,11 @@ class Line:
         return not self.missed if self.items else None
 
     @property
+    def by_scatter(self) -> int:
+        """Comparisons that hold only because the machine does not repeat itself any better."""
+        return sum(self.goal < abs(item.error) <= item.allowed(self.goal) for item in self.items)
+
+    @property
     def mean(self) -> float:
         """Mean absolute error."""
         return fmean(abs(item.error) for item in self.items) if self.items else nan

@@ -31,6 +31,10 @@ class System:
     """A target and a draft, and what is asked of them."""
 
     name: str
+    target: str
+    """Its name in the planner's catalog."""
+    draft: str
+    """The draft's name in the catalog, or of a method: `lookup`."""
     flags: tuple[str, ...]
     """Of the engine's command line: model, draft, limits."""
     prompt_tokens: tuple[int, int]
@@ -39,13 +43,35 @@ class System:
     survival: tuple[float, ...] | None = None
     """Forced acceptance by position; None: that of the text."""
 
+    @property
+    def draft_is_method(self) -> bool:
+        """Whether the draft has no model."""
+        return self.draft == "lookup"
+
 
 SMOLLM2 = System(
     "smollm2-lookup",
+    "smollm2-135m",
+    "lookup",
     ("--model", "smollm2", "--draft", "lookup", "--max-model-len", "512", "--kv-blocks", "512"),
     prompt_tokens=(32, LONGEST_PROMPT),
     output_tokens=(16, 64),
 )
+"""Real weights and real text."""
+
+TINY = System(
+    "tiny-forced",
+    "tiny-6m",
+    "tiny-1m",
+    (
+        "--model", "random:tiny-6m", "--draft", "model", "--draft-model", "random:tiny-1m", "--max-model-len", "512",
+        "--kv-blocks", "512",
+    ),
+    prompt_tokens=(16, 128),
+    output_tokens=(16, 64),
+    survival=(0.8, 0.64, 0.5, 0.4, 0.32),
+)  # fmt: skip
+"""Random weights and acceptance forced from outside: thousands of requests in minutes, for far percentiles."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,100 @@
+"""`specfleet calibrate check`: predicted against measured for serving runs that no fit has seen."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from app.options import Debug, Json, Quiet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Quick = Annotated[bool, typer.Option("--quick", help="Two loads, K 0 and 3: a few minutes.")]
+Full = Annotated[bool, typer.Option("--full", help="Ten loads, K from 0 to 8, and far percentiles: up to an hour.")]
+GpuName = Annotated[
+    str | None, typer.Option("--gpu", metavar="NAME", help="Device whose profile is checked (default: the only one).")
+]
+AcceptanceFolder = Annotated[
+    Path, typer.Option("--acceptance", metavar="DIR", help="Where `calibrate acceptance` wrote its folders.")
+]
+OutFolder = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Folder of the check (default: runs/check-SIZE).")
+]
+Again = Annotated[bool, typer.Option("--force", help="Measure anew what is there.")]
+
+
+def check(
+    quick: Quick = False,
+    full: Full = False,
+    gpu: GpuName = None,
+    acceptance: AcceptanceFolder = Path("runs"),
+    out: OutFolder = None,
+    force: Again = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Serve workloads that no fit has seen on this device, predict them, and say how far apart the two are.
+
+    Requests come by the clock, at several rates from near idle to past saturation, and from clients who wait; with
+    and without drafts; every point twice, so that each error stands beside what the machine itself repeats to. A
+    check that was interrupted goes on where it stopped. Nothing else should run meanwhile. Needs the profile of
+    `calibrate device` and the acceptance of `calibrate acceptance`.
+
+    \b
+    Examples:
+      specfleet calibrate check
+      specfleet calibrate check --full --out runs/check-full
+      specfleet calibrate check --json > check.json
+    """
+    from app.console import note, print_json
+    from app.progress import ProgressBar
+
+    if quick and full:
+        raise typer.BadParameter("either --quick or --full", param_hint="--full")
+    checking = _loaded()
+    size = "quick" if quick else "full" if full else "default"
+    folder = out or Path("runs") / f"check-{size}"
+    plan = checking.Plan(size, gpu or checking.profiled_gpu(), folder, acceptance, force=force)
+    with ProgressBar(quiet=quiet) as bar:
+        bar.describe("serving")
+        found = checking.check(plan, bar.update, lambda text: note(text, quiet=quiet))
+    written = _written(folder, found)
+    if as_json:
+        print_json(found)
+    else:
+        from app.console import out_console
+        from app.tables.check import check_blocks
+
+        for block in check_blocks(found):
+            out_console().print(block)
+    note(f"written: {', '.join(map(str, written))}", quiet=quiet)
+
+
+def _loaded() -> Any:
+    """The module that drives the engine; without PyTorch, what to install."""
+    try:
+        from calibration.check import checking
+    except ModuleNotFoundError as error:
+        from simulator.errors import ScenarioError
+
+        raise ScenarioError(
+            f"this needs the engine, which needs {error.name}: pip install 'specfleet[engine]'"
+        ) from None
+    return checking
+
+
+def _written(folder: Path, found: "Mapping[str, Any]") -> list[Path]:
+    """The summary as JSON and as a page, each whole or not at all."""
+    from app.console import json_text
+    from app.report.check_page import check_html
+
+    paths = []
+    for name, text in (("summary.json", json_text(found) + "\n"), ("report.html", check_html(found))):
+        path = folder / name
+        beside = path.with_name(f".{name}.part")
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+        paths.append(path)
+    return paths

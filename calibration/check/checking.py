@@ -1,0 +1,219 @@
+"""A whole check: which systems and loads, the deployment that stands for each, and what came of all of it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from calibration.check import acceptance
+from calibration.check.campaign import (
+    Grid,
+    Progress,
+    all_runs,
+    in_order,
+    kept_plan,
+    points_of,
+    predicted,
+    predicted_saturation,
+    run_points,
+)
+from calibration.check.compare import Compared, by_point, compare
+from calibration.check.predict import Predictor
+from calibration.check.run import Point
+from calibration.check.summary import summary
+from calibration.check.workload import SMOLLM2, TINY, Bench, System, load
+from engine.commands.machine import about_machine
+from simulator.catalog.load import load_profile, names
+from simulator.errors import ScenarioError
+from simulator.spec.deployment import Deployment
+from simulator.spec.profile import Profile
+from simulator.spec.speculation import Acceptance
+
+ENGINE = "specfleet"
+"""The engine policy of the project's own engine."""
+
+OVERLOAD = 3.0
+"""Share of the predicted saturation rate that overloads for certain, yet not all requests come at once."""
+
+GRIDS: dict[str, dict[str, Grid]] = {
+    "quick": {SMOLLM2.name: Grid({0.5: 16, OVERLOAD: 32}, {}, (0, 3))},
+    "default": {SMOLLM2.name: Grid({0.3: 16, 0.7: 28, OVERLOAD: 40}, {1: 6, 4: 12}, (0, 3, 5))},
+    "full": {
+        SMOLLM2.name: Grid(
+            {0.15: 16, 0.3: 24, 0.6: 36, 0.75: 48, 1.2: 48, OVERLOAD: 64},
+            {1: 8, 2: 8, 4: 16, 8: 24},
+            (0, 1, 3, 5, 8),
+        ),
+        TINY.name: Grid({0.4: 1000, 0.7: 1000, OVERLOAD: 1000}, {}, (0, 3)),
+    },
+}
+"""Size of the check → system → loads and K."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a check is asked to do."""
+
+    size: str
+    """A name in GRIDS."""
+    gpu: str
+    """Device entry of the catalog whose profile is checked."""
+    folder: Path
+    acceptance: Path
+    """Folder that `calibrate acceptance` wrote into."""
+    seed: int = 7
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A system with what predicts it, and its points in the order in which they are run."""
+
+    bench: Bench
+    predictor: Predictor
+    points: list[Point]
+
+
+def profiled_gpu() -> str:
+    """The only device of the catalog whose whole steps were measured with the project's engine.
+
+    Raises ScenarioError where there is none, or where there are several.
+    """
+    ends = f"-{ENGINE}"
+    found = [name.removesuffix(ends) for name in names("profiles") if name.endswith(ends)]
+    if not found:
+        raise ScenarioError(
+            "no profile of this device: run `specfleet calibrate device` first, or name a device with --gpu"
+        )
+    if len(found) > 1:
+        raise ScenarioError(f"several devices have a profile ({', '.join(found)}): name the one to check with --gpu")
+    return found[0]
+
+
+def profile_of(gpu: str) -> Profile:
+    """The profile of a device and the project's engine."""
+    profile = load_profile(gpu, ENGINE)
+    if profile is None or not profile.steps:
+        raise ScenarioError(f"--gpu {gpu}: no measured steps of this device; run `specfleet calibrate device` on it")
+    return profile
+
+
+def check(plan: Plan, tell: Progress, say: Callable[[str], None]) -> dict[str, Any]:
+    """Run what has not been run, compare, and sum up."""
+    profile = profile_of(plan.gpu)
+    systems = [prepare(plan, profile, system) for system in measured_systems(plan.size, profile, say)]
+    seconds = {id(one): partial(_seconds, one) for one in systems}
+    total = sum(seconds[id(one)](point) for one in systems for point in one.points)
+    say(f"{sum(len(one.points) for one in systems)} runs, about {max(total / 60, 1):.0f} minutes")
+    done, compared = 0.0, []
+    machine: dict[str, Any] = {}
+    for one in systems:
+        about = partial(about_machine, one.bench.loaded.target)
+        machine = about()
+        shift = partial(_shifted, tell, round(10 * done), round(10 * total))
+        runs = run_points(
+            plan.folder / one.bench.system.name, one.points, one.bench, seconds[id(one)], about, shift, force=plan.force
+        )
+        done += sum(seconds[id(one)](point) for point in one.points)
+        compared += [compare(one.predictor, pair) for pair in by_point(runs).values()]
+    return summary(compared, about_check(plan, profile, machine))
+
+
+def _shifted(tell: Progress, before: int, total: int, done: int, _of: int) -> None:
+    """Progress of one system as part of all."""
+    tell(min(before + done, total), total)
+
+
+def measured_systems(size: str, profile: Profile, say: Callable[[str], None]) -> list[System]:
+    """The systems of a grid whose target the profile holds."""
+    known = {surface.model for surface in profile.steps}
+    wanted = [system for system in (SMOLLM2, TINY) if system.name in GRIDS[size]]
+    left_out = [system for system in wanted if system.target not in known]
+    for system in left_out:
+        say(f"{system.name} is left out: the profile has no measured steps of {system.target}")
+    found = [system for system in wanted if system not in left_out]
+    if not found:
+        raise ScenarioError(f"profile {profile.name}: measured {', '.join(sorted(known))}; {SMOLLM2.target} is needed")
+    return found
+
+
+def prepare(plan: Plan, profile: Profile, system: System) -> Prepared:
+    """Load a system, and plan its points at the rates that the profile predicts."""
+    grid = GRIDS[plan.size][system.name]
+    predictor = Predictor(profile, deployment_of(plan.gpu, system), _acceptance(plan, system, grid))
+    bench = load(system, profile.device.threads if profile.device else None)
+    folder = plan.folder / system.name
+
+    def points() -> list[Point]:
+        rate = predicted_saturation(predictor, system.name, bench, plan.seed)
+        return points_of(system.name, grid, rate, plan.seed)
+
+    wanted = {"size": plan.size, "gpu": plan.gpu, "seed": plan.seed, "system": _plain(system)}
+    return Prepared(bench, predictor, in_order(kept_plan(folder, wanted, points, force=plan.force), plan.seed))
+
+
+def _acceptance(plan: Plan, system: System, grid: Grid) -> Mapping[int, Mapping[str, Acceptance]]:
+    if system.survival is not None:
+        return acceptance.forced(system.survival, grid.draft_tokens)
+    return acceptance.fitted(plan.acceptance, system.name, grid.draft_tokens)
+
+
+def _plain(system: System) -> dict[str, Any]:
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(system).items()}
+
+
+def _seconds(one: Prepared, point: Point) -> float:
+    """Predicted time of a point: its last answer [s]."""
+    rate = predicted(one.predictor, point, one.bench)["req_per_s"]
+    return point.requests / rate
+
+
+def deployment_of(gpu: str, system: System) -> Deployment:
+    """The deployment that stands for a system: one replica, and a price that plays no part."""
+    draft = {"measured": system.draft} if system.draft_is_method else {"model": system.draft, "weights": "fp32",
+                                                                       "kv": "fp32"}  # fmt: skip
+    survival = [0.5] * 8
+    return Deployment.model_validate(
+        {
+            "gpu": gpu,
+            "replicas": 1,
+            "price": 1.0,
+            "target": {"model": system.target, "weights": "fp32", "kv": "fp32"},
+            "engine": {"policy": ENGINE},
+            "speculation": {
+                "kind": "drafts",
+                "drafts": {"draft": draft | {"acceptance": {"all": {"survival": survival}}}},
+                "propose": {"shape": "chain", "draft_tokens": 1},
+            },
+        }
+    )
+
+
+def about_check(plan: Plan, profile: Profile, machine: Mapping[str, Any]) -> dict[str, Any]:
+    """What the figures hold for."""
+    device = profile.device
+    return {
+        "size": plan.size,
+        "gpu": plan.gpu,
+        "profile": f"{profile.name} of {profile.date}",
+        "profile_noisy": bool(device and device.noisy),
+        "machine": dict(machine),
+        "date": datetime.now(UTC).date().isoformat(),
+        "seed": plan.seed,
+        "grid": {name: asdict(grid) for name, grid in GRIDS[plan.size].items()},
+    }
+
+
+def compare_again(plan: Plan) -> list[Compared]:
+    """Compare what a folder holds with what the profile says now, without running anything."""
+    profile = profile_of(plan.gpu)
+    found: list[Compared] = []
+    for system in (SMOLLM2, TINY):
+        if (plan.folder / system.name).is_dir():
+            runs = all_runs(plan.folder / system.name)
+            grid = Grid({}, {}, tuple(sorted({run.point.draft_tokens for run in runs})))
+            predictor = Predictor(profile, deployment_of(plan.gpu, system), _acceptance(plan, system, grid))
+            found += [compare(predictor, pair) for pair in by_point(runs).values()]
+    return found

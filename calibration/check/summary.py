@@ -1,0 +1,105 @@
+"""A check in plain numbers: what `calibrate check --json` prints, and what tables and pages are drawn from."""
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+from calibration.check.compare import Compared
+from calibration.check.gains import best_choices, gains, paying_batches, saturation
+from calibration.check.verdicts import Line, verdicts
+
+SHOWN = (
+    "ttft_s.mean", "ttft_s.p50", "ttft_s.p90", "ttft_s.p95", "ttft_s.p99",
+    "tpot_s.mean", "tpot_s.p50", "tpot_s.p90", "tpot_s.p95", "tpot_s.p99",
+    "itl_s.mean", "itl_s.p50", "itl_s.p90", "itl_s.p95", "itl_s.p99",
+    "e2e_s.mean", "e2e_s.p50", "e2e_s.p90", "e2e_s.p95", "e2e_s.p99",
+    "output_tokens_per_s", "req_per_s", "tokens_per_step", "mean_batch",
+)  # fmt: skip
+"""Figures of a point."""
+
+
+def summary(points: Sequence[Compared], about: dict[str, Any]) -> dict[str, Any]:
+    """Verdicts, points, gains; numbers that are not there are None."""
+    lines = verdicts(points)
+    found = gains(points)
+    return {
+        "about": about,
+        "passed": all(line.passed is not False for line in lines),
+        "lines": [_line(line) for line in lines],
+        "points": [_point(one) for one in points],
+        "saturation": [
+            {"where": s.where, "predicted": s.predicted, "measured": s.measured, "error": _number(s.error),
+             "apart": _number(s.apart)}
+            for s in saturation(points)
+        ],
+        "gains": [
+            {"load": g.load, "draft_tokens": g.draft_tokens, "predicted": g.predicted, "measured": g.measured,
+             "apart": _number(g.apart)}
+            for g in found
+        ],
+        "best": [
+            {"load": c.where, "predicted": c.predicted_k, "measured": c.measured_k, "regret": c.regret,
+             "gain_of_predicted": c.gain}
+            for c in best_choices(found)
+        ],
+        "pays_up_to_batch": [
+            {"where": b.where, "predicted": _number(b.predicted), "measured": _number(b.measured), "largest": b.most}
+            for b in paying_batches(points)
+        ],
+    }  # fmt: skip
+
+
+def _line(line: Line) -> dict[str, Any]:
+    worst = line.worst
+    return {
+        "what": line.what,
+        "note": line.note,
+        "goal": line.goal,
+        "count": len(line.items),
+        "held": len(line.items) - len(line.missed),
+        "passed": line.passed,
+        "by_scatter": line.by_scatter,
+        "mean_error": _number(line.mean),
+        "worst_error": None if worst is None else _number(worst.error),
+        "worst_at": None if worst is None else worst.where,
+        "apart": _number(line.apart),
+        "missed": [
+            {"where": i.where, "error": _number(i.error), "allowed": i.allowed(line.goal), "predicted": i.predicted,
+             "measured": i.measured}
+            for i in line.missed
+        ],
+    }  # fmt: skip
+
+
+def _point(one: Compared) -> dict[str, Any]:
+    point = one.point
+    return {
+        "key": point.key,
+        "system": point.system,
+        "load": point.load,
+        "level": point.level,
+        "rate_per_s": point.rate_per_s,
+        "draft_tokens": point.draft_tokens,
+        "requests": point.requests,
+        "replay": [{"steps": r.steps, "equal": r.equal, "first_difference": r.first_difference} for r in one.replayed],
+        "steps": {"count": one.steps.steps, "mape": one.steps.mape, "bias": one.steps.bias,
+                  "apart": _number(one.steps.apart)},
+        "overloaded": {"predicted": bool(one.predicted["overloaded"]),
+                       "measured": [bool(m["overloaded"]) for m in one.measured]},
+        "figures": {name: _figure(one, name) for name in SHOWN},
+    }  # fmt: skip
+
+
+def _figure(one: Compared, name: str) -> dict[str, Any]:
+    return {
+        "predicted": _number(one.predicted[name]),
+        "with_measured_acceptance": _number(one.timing[name]),
+        "measured": [_number(m[name]) for m in one.measured],
+        "error": _number(one.error(name)),
+        "error_of_timing": _number(one.error(name, of="timing")),
+        "apart": _number(one.apart(name)),
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if isfinite(value) else None
