@@ -43,7 +43,7 @@ def dashboard(port: Port = PORT, address: Address = "localhost", no_browser: NoB
 
 def server_command(port: int, address: str, *, open_browser: bool) -> list[str]:
     """The command that serves the dashboard, with every setting that safety asks for stated."""
-    script = Path(__file__).parents[1] / "dashboard" / "main.py"
+    script = Path(__file__).parents[1] / "dashboard" / "entry" / "script.py"
     settings = {
         "server.port": port,
         "server.address": address,

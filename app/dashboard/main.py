@@ -1,7 +1,4 @@
-"""The dashboard's entry: `streamlit run` executes this file for every browser and every move.
-
-Worker processes import it too, under another name: hence the guard.
-"""
+"""The dashboard: its pages, the controls beside them and the bar on top, drawn anew for every move of a browser."""
 
 from pathlib import Path
 
@@ -51,7 +48,3 @@ def _head() -> None:
     st.html(
         tag("div", tag("h1", shown.name), tag("p", shown.description) if shown.description else None, class_="sf-head")
     )
-
-
-if __name__ == "__main__":
-    main()

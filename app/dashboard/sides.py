@@ -5,6 +5,8 @@ from math import exp, hypot, isfinite, log
 from typing import Any
 
 from app.dashboard.estimates import Answer
+from app.figures.price_ratio import Tie
+from simulator.planning.comparison import tie_price_ratio
 
 Row = Mapping[str, Any]
 
@@ -50,6 +52,21 @@ def ratio(over: Row, under: Row, field: str) -> tuple[float, float, float] | Non
         exp(found - hypot(below_over, above_under)),
         exp(found + hypot(above_over, below_under)),
     )
+
+
+def tie_of(answer: Answer) -> Tie | None:
+    """The price ratio at which the two sides tie; None where they are of one GPU type, or have no cost to compare."""
+    chosen, basis = sides(answer), str(answer.comparison.get("basis"))
+    if len(chosen) < 2 or chosen[0]["gpu"] == chosen[1]["gpu"] or not all(row.get(basis) for row in chosen):
+        return None
+    winner, other = sorted(chosen, key=lambda row: float(row[basis]))
+    now = winner["usd_per_gpu_hour"] / other["usd_per_gpu_hour"]
+    at = tie_price_ratio(winner["usd_per_gpu_hour"], other["usd_per_gpu_hour"], other[basis] / winner[basis])
+    ranked_so = (winner["deployment"], other["deployment"]) == tuple(
+        answer.comparison.get(place) for place in ("leader", "runner_up")
+    )
+    ends = answer.comparison.get("interval") if ranked_so else None
+    return Tie(winner, other, basis, now, at, None if ends is None else (now * ends[0], now * ends[1]))
 
 
 def _widths(row: Row, field: str) -> tuple[float, float]:

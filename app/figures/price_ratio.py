@@ -1,7 +1,7 @@
 """Where the winner flips: the cost of two deployments against the ratio of their GPUs' prices."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
@@ -14,10 +14,25 @@ BASES = {
 }
 
 
-def price_ratio(winner: Mapping[str, Any], other: Mapping[str, Any], comparison: Mapping[str, Any]) -> go.Figure:
+class Tie(NamedTuple):
+    """Two deployments on different GPU types, and the ratio of prices at which they cost the same."""
+
+    winner: Mapping[str, Any]
+    other: Mapping[str, Any]
+    basis: str
+    """Field of the row by which they are compared."""
+    now: float
+    """Price of the winner's GPU ÷ price of the other's."""
+    at: float
+    """The same where they tie."""
+    interval: tuple[float, float] | None
+    """Where the tie lies with a chance of 95 %; None where it is not known."""
+
+
+def price_ratio(tie: Tie) -> go.Figure:
     """Cost of both where the other's GPU keeps its price; shaded: where the tie lies with a chance of 95 %."""
-    basis, flip = str(comparison["basis"]), comparison["flip"]
-    now, tie, most = flip["now"], flip["tie"], 1.35 * max(flip["now"], flip["tie"])
+    winner, other, basis = tie.winner, tie.other, tie.basis
+    now, most = tie.now, 1.35 * max(tie.now, tie.at)
     gpus = {row["deployment"]: (row["gpu"], bool(row.get("draft_tokens_mean"))) for row in (winner, other)}
     looks = style.looks(gpus)
     drawn = style.figure(f"price of {winner['gpu']} ÷ {other['gpu']}", BASES[basis], height=250)
@@ -31,9 +46,9 @@ def price_ratio(winner: Mapping[str, Any], other: Mapping[str, Any], comparison:
         name=style.safe(other["deployment"]), hoverinfo="skip",
     )  # fmt: skip
     _point(drawn, now, cost, f"now {significant(now)}×", own.marker, "bottom right")
-    _point(drawn, tie, other[basis], f"tie {significant(tie)}×", own.marker | {"symbol": "x-thin"}, "top left")
-    if comparison.get("interval"):
-        low, high = (end * now for end in comparison["interval"])
+    _point(drawn, tie.at, other[basis], f"tie {significant(tie.at)}×", own.marker | {"symbol": "x-thin"}, "top left")
+    if tie.interval is not None:
+        low, high = tie.interval
         drawn.add_vrect(x0=low, x1=min(high, most), fillcolor=style.GRID, line_width=0, layer="below")
     drawn.update_xaxes(range=[0, most])
     drawn.update_yaxes(rangemode="tozero", tickprefix="$")
@@ -47,10 +62,10 @@ def _point(drawn: go.Figure, x: float, y: float, says: str, marker: dict[str, An
     )  # fmt: skip
 
 
-def price_ratio_alt(winner: Mapping[str, Any], other: Mapping[str, Any], comparison: Mapping[str, Any]) -> str:
+def price_ratio_alt(tie: Tie) -> str:
     """The same in words."""
-    flip = comparison["flip"]
     return (
-        f"Cost of {winner['deployment']} and {other['deployment']} against the price ratio of {winner['gpu']} to "
-        f"{other['gpu']}: they tie at {significant(flip['tie'])} times, now it is {significant(flip['now'])} times."
+        f"Cost of {tie.winner['deployment']} and {tie.other['deployment']} against the price ratio of "
+        f"{tie.winner['gpu']} to {tie.other['gpu']}: they tie at {significant(tie.at)} times, now it is "
+        f"{significant(tie.now)} times."
     )

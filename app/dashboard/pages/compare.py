@@ -4,7 +4,7 @@ import streamlit as st
 
 from app.dashboard import answers, badges, cards
 from app.dashboard.estimates import Answer
-from app.dashboard.sides import sides
+from app.dashboard.sides import sides, tie_of
 from app.figures.price_ratio import price_ratio, price_ratio_alt
 from app.figures.style import CONFIG
 from app.report.markup import Markup, join, tag
@@ -43,18 +43,12 @@ def _figures(found: Answer) -> None:
 
 
 def _flip(found: Answer) -> None:
-    """The line of price ratios at which the winner flips, where a price can flip it."""
-    flip = found.comparison.get("flip") or {}
+    """The price ratio at which the winner flips, and the line that leads there."""
+    flip, tie = found.comparison.get("flip") or {}, tie_of(found)
     st.subheader("When does the winner flip?", anchor=False)
-    if flip.get("kind") != "gpu_price_ratio":
-        st.html(tag("p", flip.get("sentence") or "Nothing is there to win against.", class_="sf-dim"))
-        return
-    rows = {row["deployment"]: row for row in found.rows}
-    pair = rows[found.comparison["leader"]], rows[found.comparison["runner_up"]]
-    st.plotly_chart(
-        price_ratio(*pair, found.comparison), key="price_ratio", config=CONFIG, width="stretch",
-        alt=price_ratio_alt(*pair, found.comparison),
-    )  # fmt: skip
+    st.html(tag("p", flip.get("sentence") or "Nothing is there to win against.", class_="sf-dim"))
+    if tie is not None:
+        st.plotly_chart(price_ratio(tie), key="price_ratio", config=CONFIG, width="stretch", alt=price_ratio_alt(tie))
 
 
 def _notes(found: Answer) -> None:
@@ -67,7 +61,9 @@ def _notes(found: Answer) -> None:
     ]
     assumed = [tag("li", text) for text in found.provenance.get("assumptions") or ()]
     st.subheader("To know", anchor=False)
-    st.html(tag("dl", *lines, class_="sf-why") if lines else tag("p", "Nothing in particular.", class_="sf-dim"))
+    st.html(
+        tag("dl", *lines, class_="sf-why sf-notes") if lines else tag("p", "Nothing in particular.", class_="sf-dim")
+    )
     with st.expander(f"Assumptions ({len(assumed)}) and what is compared", icon=":material/info:"):
         st.html(join(_compared(found), tag("ul", *assumed, class_="sf-list")))
 

@@ -1,0 +1,1 @@
+"""What `streamlit run` executes, in a folder of its own: a folder `pages` beside it would be taken for its pages."""
