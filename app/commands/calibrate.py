@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from app.commands.calibrate_acceptance import acceptance
+from app.commands.calibrate_check import check
 from app.guard import GuardedCommand
 from app.options import Debug, Json
 
@@ -26,7 +28,7 @@ def build_calibrate() -> typer.Typer:
         rich_markup_mode=None,
     )
     group.callback()(_group)
-    for command in (device, fit):
+    for command in (device, fit, acceptance, check):
         group.command(cls=GuardedCommand)(command)
     return group
 

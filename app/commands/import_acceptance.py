@@ -65,7 +65,7 @@ def acceptance(
     from calibration.importers.read import read_acceptance
 
     options = ReadOptions(draft_tokens, _labels(label or []), add_engines, lookup)
-    found = read_acceptance(file, second, options)
+    found = read_acceptance(file, second, options=options)
     block = {"acceptance": {of_class: checked(found)}}
     written = None if out is None else write_text(out, _yaml(block, found.notes), force=force)
     if as_json:

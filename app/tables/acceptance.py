@@ -1,9 +1,11 @@
-"""A finding of acceptance, line by line."""
+"""Findings of acceptance: one line by line, several classes as a table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from calibration.importers.finding import AcceptanceFinding
 
 
@@ -28,3 +30,35 @@ def acceptance_lines(found: "AcceptanceFinding") -> Iterator[str]:
         yield f"{name:17} position {position + 1}: {share:.3f}  ({low:.3f} to {high:.3f})"
     for note in found.notes:
         yield f"note: {note}"
+
+
+def by_class(found: "Mapping[str, Mapping[str, AcceptanceFinding]]") -> "Table":
+    """Classes of a run: of all requests, and how well one half of them foretells the other."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    heads = ("class", "requests", "steps", "tokens_per_step", "by request", "accepted of drafted", "drafted a step")
+    for name in (*heads, "spread", "survival", "held out"):
+        table.add_column(name, justify="left" if name == "class" else "right")
+    for name, parts in found.items():
+        table.add_row(name, *_cells(parts["all"]), _held_out(parts))
+    return table
+
+
+def _cells(of: "AcceptanceFinding") -> Iterator[str]:
+    low, high = of.interval or (of.tokens_per_step, of.tokens_per_step)
+    yield f"{of.requests:,}"
+    yield f"{of.steps:,}"
+    yield f"{of.tokens_per_step:.2f} ({low:.2f} to {high:.2f})"
+    yield "" if of.tokens_per_step_by_request is None else f"{of.tokens_per_step_by_request:.2f}"
+    yield "" if of.acceptance_rate is None else f"{of.acceptance_rate:.0%}"
+    yield "" if of.drafted_tokens is None or not of.steps else f"{of.drafted_tokens / of.steps:.2f}"
+    yield "" if of.spread is None else f"{of.spread:.2f}"
+    yield " ".join(f"{share:.2f}" for share in of.survival or ())
+
+
+def _held_out(parts: "Mapping[str, AcceptanceFinding]") -> str:
+    """Tokens per step as the half to be fitted to has it, against the half held out."""
+    if not {"fit", "held_out"} <= parts.keys():
+        return ""
+    return f"{parts['fit'].tokens_per_step / parts['held_out'].tokens_per_step - 1:+.1%}"

@@ -50,6 +50,8 @@ class AcceptanceFinding:
     accepted_tokens: int | None = None
     drafted_tokens: int | None = None
     requests: int | None = None
+    tokens_per_step_by_request: float | None = None
+    """Mean over requests, of those that took a verify step."""
     histogram: dict[int, int] | None = None
     survival: tuple[float, ...] | None = None
     survival_intervals: tuple[Interval, ...] | None = None
@@ -119,6 +121,7 @@ def from_counts(
         accepted_tokens=accepted,
         drafted_tokens=sum(t for t in told if t is not None) if None not in told else None,
         requests=None if pooled else len(requests),
+        tokens_per_step_by_request=None if pooled else _by_request(requests),
         histogram=histogram,
         survival=survival_of_histogram(histogram) if k else (),
         survival_intervals=tuple(
@@ -128,6 +131,11 @@ def from_counts(
         spread=None if spread is None else spread[0],
         spread_interval=None if spread is None else spread[1],
     )
+
+
+def _by_request(requests: Sequence[RequestCounts]) -> float:
+    means = [1.0 + sum(j * n for j, n in one.accepted.items()) / sum(one.accepted.values()) for one in requests]
+    return sum(means) / len(means)
 
 
 def _pooled_drafts(requests: Sequence[RequestCounts], k: int) -> dict[int, int] | None:

@@ -1,0 +1,78 @@
+"""`specfleet calibrate acceptance`: what it prints and leaves behind, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.app import toys
+
+pytest.importorskip("torch", reason="the engine needs torch")
+
+RECORD = {
+    "request": 0,
+    "half": "fit",
+    "prompt_tokens": 9,
+    "spec_decode_acceptance": {
+        "engine": "specfleet",
+        "acceptance_histogram": {"0": 3, "1": 1, "2": 2},
+        "num_accepted_draft_tokens": 5,
+        "num_draft_tokens": 8,
+        "num_spec_steps": 6,
+        "num_spec_tokens": 2,
+        "per_step_accepted": [0, 0, 0, 1, 2, 2],
+        "per_step_drafted": [0, 0, 2, 2, 2, 2],
+    },
+}
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """The engine's part is over: these are its records."""
+    from calibration import acceptance_run
+
+    records = {"code": [RECORD, RECORD | {"half": "held_out"}]}
+    monkeypatch.setattr(acceptance_run, "measure", lambda plan, folder, tell, force: records)
+
+
+def test_a_run_leaves_a_block_presets_and_figures(measured, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    result = toys.call("calibrate", "acceptance", "--draft-tokens", "2", "--domain", "code")
+
+    assert result.exit_code == 0, result.stderr
+    assert "1.83 (1.83 to 1.83)" in result.stdout
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    folder = "runs/acceptance-smollm2-lookup-k2"
+    assert left == {
+        f"{folder}/{name}"
+        for name in ("acceptance.json", "scenario-block.yaml", "acceptance/smollm2-lookup-k2-code.yaml")
+    }
+
+
+def test_figures_are_json(measured, tmp_path):
+    result = toys.call("calibrate", "acceptance", "--draft-tokens", "2", "--out", str(tmp_path), "--json")
+
+    code = json.loads(result.stdout)["classes"]["code"]
+    assert code["block"]["drafted"] == {"0": 4, "2": 8}
+    assert code["held_out_error"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--draft", "oracle"], "--draft oracle: known: lookup, model"),
+        (["--domain", "poetry"], "--domain poetry: known: code, prose"),
+        (["--text", "nowhere"], "nowhere: No such file"),
+        (["--model", "nowhere/model"], "nowhere/model"),
+    ],
+)
+def test_what_cannot_be_run_is_one_message(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    result = toys.call("calibrate", "acceptance", *arguments)
+
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+    assert list(Path().iterdir()) == []
