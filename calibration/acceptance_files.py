@@ -15,15 +15,15 @@ from calibration.importers.finding import AcceptanceFinding
 Parts = Mapping[str, AcceptanceFinding]
 
 
-def write_results(plan: AcceptancePlan, folder: Path, found: Mapping[str, Parts]) -> dict[str, Path]:
-    """Write acceptance.json, scenario-block.yaml and a preset for each class; where each lies."""
+def write_results(plan: AcceptancePlan, folder: Path, catalog: Path, found: Mapping[str, Parts]) -> dict[str, Path]:
+    """Write acceptance.json and scenario-block.yaml, and a preset for each class into a catalog; where each lies."""
     paths = {"figures": folder / "acceptance.json", "block": folder / "scenario-block.yaml"}
     _write(paths["figures"], json.dumps(figures(plan, found), indent=2) + "\n")
     block = {"acceptance": {name: parts["all"].block() for name, parts in found.items()}}
     _write(paths["block"], _yaml(block))
     for name, parts in found.items():
         preset = f"{plan.name}-{name}".lower()
-        paths[name] = folder / "acceptance" / f"{preset}.yaml"
+        paths[name] = catalog / "acceptance" / f"{preset}.yaml"
         _write(paths[name], _yaml(_preset(plan, preset, name, parts["all"])))
     return paths
 

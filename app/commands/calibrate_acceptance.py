@@ -29,7 +29,8 @@ Tokens = Annotated[
 ]
 Threads = Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="Threads (default: torch's own).")]
 OutFolder = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Folder (default: runs/acceptance-MODEL-DRAFT-kK).")
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Catalog folder (default: SPECFLEET_CATALOG, else specfleet-catalog)."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Measure anew what is there.")]
 
@@ -59,10 +60,11 @@ def acceptance(
     Examples:
       specfleet calibrate acceptance --draft-tokens 3
       specfleet calibrate acceptance --domain code --domain math --requests 40
-      specfleet calibrate acceptance --text my-prompts/ --out runs/mine
+      specfleet calibrate acceptance --text my-prompts/ --out my-catalog
     """
     from app.console import print_json
     from app.progress import ProgressBar
+    from simulator.catalog.own import DEFAULT, own_folder
 
     run = _loaded()
     plan = run.AcceptancePlan(
@@ -70,7 +72,8 @@ def acceptance(
         domains=tuple(dict.fromkeys(domain)) if domain else run.AcceptancePlan().domains,
         text=text, requests=requests, tokens=tokens, threads=threads,
     )  # fmt: skip
-    folder = out or Path("runs") / f"acceptance-{plan.name}"
+    catalog = out or own_folder() or Path(DEFAULT)
+    folder = catalog / "measured" / f"acceptance-{plan.name}"
     with ProgressBar(quiet=quiet) as bar:
 
         def tell(name: str, done: int, total: int) -> None:
@@ -79,7 +82,7 @@ def acceptance(
 
         records = run.measure(plan, folder, tell, force=force)
     found = run.findings(records, plan.draft_tokens)
-    _results(plan, folder, found, print_json if as_json else None)
+    _results(plan, folder, catalog, found, print_json if as_json else None)
 
 
 def _loaded() -> Any:
@@ -95,15 +98,17 @@ def _loaded() -> Any:
     return acceptance_run
 
 
-def _results(plan: "AcceptancePlan", folder: Path, found: dict[str, Any], as_json: Any) -> None:
+def _results(plan: "AcceptancePlan", folder: Path, catalog: Path, found: dict[str, Any], as_json: Any) -> None:
     from app.console import out_console
     from app.tables.acceptance import by_class
     from calibration.acceptance_files import figures, write_results
 
-    paths = write_results(plan, folder, found)
+    paths = write_results(plan, folder, catalog, found)
     if as_json is not None:
         as_json(figures(plan, found) | {"folder": str(folder)})
         return
     console = out_console()
     console.print(by_class(found))
-    console.print(f"{paths['block']} is written: its classes go into speculation.drafts.NAME of a deployment.")
+    first = next(iter(found))
+    console.print(f"{paths['block']} is written: its classes go into speculation.drafts.NAME of a deployment,")
+    console.print(f"or named from your catalog: acceptance: {{{first}: {{preset: {paths[first].stem}}}}}")

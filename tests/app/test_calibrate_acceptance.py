@@ -1,6 +1,8 @@
 """`specfleet calibrate acceptance`: what it prints and leaves behind, and what it refuses."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,11 +45,29 @@ def test_a_run_leaves_a_block_presets_and_figures(measured, tmp_path, monkeypatc
     assert result.exit_code == 0, result.stderr
     assert "1.83 (1.83 to 1.83)" in result.stdout
     left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    folder = "runs/acceptance-smollm2-lookup-k2"
     assert left == {
-        f"{folder}/{name}"
-        for name in ("acceptance.json", "scenario-block.yaml", "acceptance/smollm2-lookup-k2-code.yaml")
+        "specfleet-catalog/measured/acceptance-smollm2-lookup-k2/acceptance.json",
+        "specfleet-catalog/measured/acceptance-smollm2-lookup-k2/scenario-block.yaml",
+        "specfleet-catalog/acceptance/smollm2-lookup-k2-code.yaml",
     }
+
+
+def test_a_preset_that_was_measured_can_be_named(measured, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    toys.call("calibrate", "acceptance", "--draft-tokens", "2", "--domain", "code")
+    draft = "{abstract: {flops_ratio: 0.01, latency_ratio: 0.02, weights_gb: 0, kv_bytes_per_token: 0}, acceptance: "
+    named = draft + "{all: {preset: smollm2-lookup-k2-code}}}"
+    text = toys.SMALL + f"    speculation: {{kind: drafts, drafts: {{d: {named}}}, propose: {{draft_tokens: 2}}}}\n"
+    (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+
+    code = "from app.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "estimate", "mine.yaml", "--json"], capture_output=True, text=True, check=False
+    )
+
+    row = json.loads(done.stdout)["rows"][0]
+    assert row["draft_tokens_mean"] == pytest.approx(8 / 6)
+    assert row["tokens_per_step"] == pytest.approx(11 / 6, rel=0.05)
 
 
 def test_figures_are_json(measured, tmp_path):

@@ -116,7 +116,7 @@ def test_texts_of_the_users_own_are_cut_into_prompts(runs, tmp_path):
 def test_block_and_preset_are_what_the_simulator_takes(runs, tmp_path):
     found = findings(measure(PLAN, tmp_path), K)
 
-    paths = write_results(PLAN, tmp_path, found)
+    paths = write_results(PLAN, tmp_path / "measured", tmp_path, found)
 
     block = yaml.safe_load(paths["block"].read_text())["acceptance"]
     preset = AcceptancePreset.model_validate(yaml.safe_load(paths["code"].read_text()))
