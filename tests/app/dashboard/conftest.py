@@ -34,8 +34,11 @@ class Dashboard:
 
     @property
     def said(self) -> str:
-        """What the page says could not be done."""
-        return "\n".join(element.value for element in (*self.at.error, *self.at.code))
+        """What the page says could not be done; empty when all went well."""
+        texts = [element.value for element in self.at.error]
+        return "\n".join(
+            [*texts, *(element.value for element in self.at.code if "?s=" not in element.value)] if texts else []
+        )
 
     def control(self, key: str) -> Any:
         """A control by its key."""

@@ -32,7 +32,7 @@ def test_a_link_of_a_built_in_scenario_fits_into_a_message():
 def test_a_scenario_too_large_for_a_link_is_told_to_go_as_a_file():
     numbers = [str(zlib.crc32(str(n).encode())) for n in range(3000)]
 
-    with pytest.raises(ScenarioError, match="too large for a link.*as a file"):
+    with pytest.raises(ScenarioError, match=r"too large for a link.*as a file"):
         encode({"description": numbers})
 
 
@@ -95,7 +95,7 @@ def test_a_file_of_the_server_is_never_looked_for(file):
 def test_a_sweep_opens_no_file_either(sweep):
     mapping = mapping_of(load_scenario("h200_vs_b200_chat")) | {"sweep": sweep}
 
-    with pytest.raises(ScenarioError, match="traces are files|missing: Path of the trace"):
+    with pytest.raises(ScenarioError, match=r"traces are files|missing: Path of the trace"):
         from_mapping(mapping)
 
 

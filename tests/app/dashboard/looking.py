@@ -1,0 +1,30 @@
+"""Reading a page: controls by their label, figures by their key, tables by their column."""
+
+import json
+from typing import Any
+
+
+def labelled(dashboard: Any, label: str) -> Any:
+    """A control by its label, or by how its label begins."""
+    found = [e for e in dashboard.at._tree if str(getattr(e, "label", None) or "").startswith(label)]
+    return next(element for element in found if hasattr(element, "set_value") or hasattr(element, "click"))
+
+
+def figure(dashboard: Any, number: int = 0) -> dict[str, Any]:
+    """A figure of the page, as it is sent to the browser."""
+    return json.loads(dashboard.at.get("plotly_chart")[number].proto.spec)
+
+
+def figures(dashboard: Any) -> list[str]:
+    """All figures of the page as texts: equal when nothing has changed."""
+    return [element.proto.spec for element in dashboard.at.get("plotly_chart")]
+
+
+def metrics(dashboard: Any) -> dict[str, str]:
+    """Label → number of the page's cards."""
+    return {element.label: element.value for element in dashboard.at.metric}
+
+
+def table(dashboard: Any, number: int = 0) -> list[dict[str, Any]]:
+    """A table of the page."""
+    return dashboard.at.dataframe[number].value.to_dict("records")

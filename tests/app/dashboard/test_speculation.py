@@ -1,0 +1,114 @@
+import pytest
+
+from app.dashboard.speculation_inputs import Choice, Ratios, adopted, own_choice, tried
+from scenarios.load import load_scenario
+from simulator.planning.speculation_gain import speculation_grid
+from simulator.spec.speculation import DraftSpeculation
+from tests.app.dashboard.looking import figures, labelled, metrics, table
+
+
+@pytest.fixture(scope="module")
+def chat():
+    return load_scenario("h200_vs_b200_chat").points[0].scenario
+
+
+@pytest.fixture
+def page(dashboard):
+    return dashboard.open("speculation")
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "metric"),
+    [
+        ("Acceptance of the first", 0.9, "Speed-up"),
+        ("Change per position", 0.8, "Tokens per step"),
+        ("Sequences in flight", 64, "Speed-up"),
+        ("Deployment", "h200-spec", "$/M output"),
+    ],
+)
+def test_every_slider_moves_the_answer(page, label, value, metric):
+    before = metrics(page)
+    labelled(page, label).set_value(value).run()
+
+    assert metrics(page)[metric] != before[metric]
+
+
+def test_more_draft_tokens_move_the_star(page):
+    before = figures(page)
+    page.move(next(s.key for s in page.at.slider if s.key.endswith("_k") and s.key.startswith("speculation")), 7)
+
+    assert all(a != b for a, b in zip(before, figures(page), strict=True))
+    assert "K = 7" in figures(page)[4]
+
+
+def test_ratios_replace_the_model_and_both_count(page):
+    labelled(page, "Draft costs by").set_value("two ratios").run()
+    modelled = metrics(page)
+    labelled(page, "Latency ratio").set_value(0.5).run()
+    dearer = metrics(page)
+    labelled(page, "FLOP ratio").set_value(0.5).run()
+
+    assert dearer["Draft pass ÷ plain step"] == "0.500" != modelled["Draft pass ÷ plain step"]
+    assert dearer["Speed-up"] < modelled["Speed-up"]
+    assert metrics(page)["Operations per token"] > dearer["Operations per token"]
+
+
+def test_cost_can_be_read_at_this_batch_instead_of_the_target(page):
+    before = figures(page)
+    labelled(page, "Cost by acceptance at").set_value("this batch").run()
+
+    assert figures(page)[1] != before[1]
+    assert figures(page)[0] == before[0]
+
+
+def test_the_schedule_tells_the_fastest_draft_tokens_from_one_sequence_on(page):
+    rows = table(page)
+
+    assert rows[0]["sequences in flight"].startswith("1 to")
+    assert rows[0]["draft tokens K"] > rows[-1]["draft tokens K"]
+
+
+def test_taking_the_point_edits_the_scenario_and_keeps_what_was_not_moved(page):
+    page.move(next(s.key for s in page.at.slider if s.key.endswith("_k") and s.key.startswith("speculation")), 2)
+    page.press("speculation_adopt")
+
+    taken = page.scenario().deployments["b200-spec"].speculation
+    assert taken.propose.draft_tokens == 2
+    assert set(taken.draft.acceptance) == {"code", "prose", "math"}
+    assert page.scenario().deployments["h200-spec"].speculation.propose.draft_tokens == 4
+
+
+def test_a_draft_that_leaves_no_room_is_told_not_thrown(dashboard):
+    page = dashboard.open("speculation")
+    from tests.app.dashboard.test_load import changed
+
+    page.at.session_state["specfleet_loaded"] = changed(page, "deployments.b200-spec.engine.hbm_budget_gb", 44.0)
+    page.at.run()
+
+    assert "does not fit" in page.said
+
+
+def test_the_controls_stand_where_the_deployment_stands(chat):
+    assert own_choice(chat, "h200-spec") == Choice(0.71, 1.02, 4, None)
+
+
+def test_a_deployment_without_a_draft_begins_with_an_assumed_one(chat):
+    own = own_choice(chat, "h200-plain")
+
+    assert own.ratios is not None
+    assert speculation_grid(tried(chat, "h200-plain", own.ratios), "h200-plain").flops_ratio == own.ratios.flops
+
+
+def test_a_deployment_borrows_the_draft_of_another(chat):
+    grid = speculation_grid(tried(chat, "h200-plain", None, "h200-spec"), "h200-plain")
+
+    assert grid.flops_ratio == speculation_grid(tried(chat, "h200-spec", None), "h200-spec").flops_ratio
+
+
+@pytest.mark.parametrize("name", ["h200-plain", "h200-spec"])
+@pytest.mark.parametrize("ratios", [None, Ratios(0.1, 0.2)])
+def test_what_is_adopted_is_a_valid_speculation(chat, name, ratios):
+    found = DraftSpeculation.model_validate(adopted(chat, name, Choice(0.9, 0.9, 3, ratios)))
+
+    assert found.propose.draft_tokens == 3
+    assert found.draft.acceptance["all"].survival == (0.9, 0.729, 0.5314)
