@@ -43,7 +43,8 @@ def estimated(scenario: Scenario) -> Answer:
 def alone(scenario: Scenario, name: str) -> str:
     """All that one deployment's estimate follows from, as text."""
     only = {name: scenario.deployments[name]}
-    return scenario.model_copy(update={"deployments": only, "name": "any", "description": ""}).model_dump_json()
+    found = scenario.model_copy(update={"deployments": only, "name": "any", "description": ""})
+    return found.model_dump_json(exclude_unset=True)
 
 
 @lru_cache(maxsize=1024)

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from app.figures.style import FAINT, figure, gpu_look, log_axis, safe
 from app.format import duration, percent, significant
+from app.format import limit as limit_text
 from app.report.scales import plain_number
 
 WITHIN = 1.2
@@ -16,6 +17,10 @@ WITHIN = 1.2
 
 ENGINE_MARKS = {"vllm": "", "trtllm": "-x", "sglang": "-cross"}
 """Engine → what its marker has inside."""
+
+
+INSIDE = "#ffffff"
+"""Outline of a filled marker, and what it has inside."""
 
 
 class Pair(NamedTuple):
@@ -56,6 +61,15 @@ class HeldOutError(NamedTuple):
     bias: float
 
 
+def signed(fraction: float | None) -> str:
+    """A fraction in percent with its sign.
+
+    >>> signed(-0.0132)
+    '-1.3 %'
+    """
+    return percent(fraction) if not fraction else f"{fraction * 100:+.1f} %"
+
+
 def errors(pairs: Sequence[Pair]) -> Errors:
     """Median and mean absolute percentage error, and bias.
 
@@ -72,11 +86,11 @@ def errors(pairs: Sequence[Pair]) -> Errors:
 
 def parity_figure(pairs: Sequence[Pair], *, seconds: bool) -> go.Figure:
     """Predicted against measured on logarithmic axes; filled: a constant was fitted on the group, hollow: none was."""
-    label: Callable[[float], str] = duration if seconds else plain_number
+    label: Callable[[float], str] = duration if seconds else significant
     unit = "" if seconds else " [output tokens/s per GPU]"
     shown = figure(f"measured{unit}", f"predicted{unit}", height=430)
     values = [value for one in pairs for value in (one.predicted, one.measured) if value > 0]
-    axis = log_axis(values, label)
+    axis = log_axis(values, limit_text if seconds else plain_number)
     ends = [10 ** axis["range"][0], 10 ** axis["range"][1]]
     for factor, dash in ((1.0, "solid"), (WITHIN, "dot"), (1 / WITHIN, "dot")):
         shown.add_scatter(
@@ -98,23 +112,21 @@ def _dots(shown: go.Figure, pairs: Sequence[Pair], gpus: Sequence[str], label: C
     mark = symbol + (ENGINE_MARKS.get(engine, "-dot") if symbol in ("circle", "diamond", "square") else "")
     text = [
         f"{safe(one.says)}: {label(one.predicted)} predicted, {label(one.measured)} measured, "
-        f"{one.predicted / one.measured - 1:+.0%} · {safe(one.source)}"
+        f"{signed(one.predicted / one.measured - 1)} · {safe(one.source)}"
         for one in pairs
     ]
     shown.add_scatter(
         x=[one.measured for one in pairs], y=[one.predicted for one in pairs], mode="markers", text=text,
         name=safe(f"{engine} {gpu}"), hovertemplate="%{text}<extra></extra>",
-        marker={"symbol": [mark if one.fitted else f"{mark}-open" for one in pairs], "color": colour, "size": 9,
-                "line": {"width": 1.3, "color": colour}},
+        marker={"symbol": [mark if one.fitted else f"{mark}-open" for one in pairs], "color": colour, "size": 10,
+                "line": {"width": 1.3, "color": [INSIDE if one.fitted else colour for one in pairs]}},
     )  # fmt: skip
 
 
 def held_out_figure(found: Sequence[HeldOutError]) -> go.Figure:
     """Median and mean error of each profile and group: a dot, and a line on to the mean."""
     names = [safe(f"{one.group} · {one.profile}") for one in found]
-    shown = figure(
-        "absolute error on held-out rows: median (dot) to mean (end of the line)", "", height=90 + 30 * len(found)
-    )
+    shown = figure("absolute error: median (dot) to mean (line)", "", height=90 + 30 * len(found))
     gpus = [one.gpu for one in found]
     for gpu in dict.fromkeys(gpus):
         mine = [(name, one) for name, one in zip(names, found, strict=True) if one.gpu == gpu]
@@ -134,7 +146,7 @@ def held_out_figure(found: Sequence[HeldOutError]) -> go.Figure:
 
 def _held_out_says(one: HeldOutError) -> str:
     return (
-        f"{safe(one.group)}: median {percent(one.median_ape)}, mean {percent(one.mean_ape)}, bias {one.bias:+.1%} "
+        f"{safe(one.group)}: median {percent(one.median_ape)}, mean {percent(one.mean_ape)}, bias {signed(one.bias)} "
         f"over {one.num_rows} rows · |predicted ÷ measured − 1|"
     )
 
@@ -146,7 +158,7 @@ def parity_alt(pairs: Sequence[Pair], metric: str) -> str:
         return f"{metric}: nothing to compare."
     return (
         f"{metric}, predicted against measured over {found.num_rows} rows: median error {percent(found.median_ape)}, "
-        f"mean {percent(found.mean_ape)}, bias {significant((found.bias or 0.0) * 100, 2)} %."
+        f"mean {percent(found.mean_ape)}, bias {signed(found.bias)}."
     )
 
 

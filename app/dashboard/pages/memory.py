@@ -84,13 +84,13 @@ def _controls(scenario: Scenario) -> tuple[float | None, int]:
 
 def _verdicts(rows: Sequence[Row], length: int) -> None:
     """Sequences at the chosen context, one card for each GPU role."""
-    says = f"Sequences of {context(length)} tokens that a replica holds at once: KV blocks ÷ blocks of a sequence."
+    says = "KV blocks of a replica ÷ blocks of such a sequence; what is below holds all tokens of the replica's KV."
+    st.markdown(f"**Sequences of {context(length)} tokens that a replica holds at once**")
     for start in range(0, len(rows), CARDS):
         for column, row in zip(st.columns(CARDS), rows[start : start + CARDS], strict=False):
             fit = row["fits"]
             column.metric(
-                f"{row['deployment']}, sequences of {context(length)}",
-                count(row["max_sequences_at"][length]) if fit else "none",
+                str(row["deployment"]), count(row["max_sequences_at"][length]) if fit else "none",
                 f"{count(row['kv_tokens'])} KV tokens" if fit else f"{gib(row['shortfall_bytes'])} short",
                 delta_color="off" if fit else "inverse", delta_arrow="off", border=True, help=says,
             )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Published measurements beside their predictions, as the package carries them."""

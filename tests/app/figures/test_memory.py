@@ -1,0 +1,39 @@
+from app.figures import memory as figures
+from tests.app.figures.toys import LOOKS, ledger_row, texts
+
+
+def test_the_parts_of_a_bar_add_up_to_the_memory():
+    shown = figures.ledger_figure([ledger_row()])
+
+    assert sum(trace.x[0] for trace in shown.data if trace.type == "bar") == 100.0
+
+
+def test_what_is_held_by_no_deployment_is_left_out():
+    assert "draft weights" not in {trace.name for trace in figures.ledger_figure([ledger_row()]).data}
+
+
+def test_parts_differ_in_pattern_and_say_how_they_are_counted():
+    shown = figures.ledger_figure([ledger_row(draft_weights_bytes=2e9)])
+    patterns = [trace.marker.pattern.shape for trace in shown.data if trace.type == "bar"][:5]
+
+    assert len(set(patterns)) == 5
+    assert "KV cache 44.0 GB (40.98 GiB), 44 % of the GPU · usable − all before" in texts(shown)
+
+
+def test_a_bar_that_does_not_fit_reaches_beyond_the_memory():
+    row = ledger_row(target_weights_bytes=120e9, kv_budget_bytes=0, fits=False, shortfall_bytes=30e9)
+    shown = figures.ledger_figure([row])
+
+    assert sum(trace.x[0] for trace in shown.data if trace.type == "bar") > 100.0
+    assert "lacks 30.0 GB" in figures.ledger_alt([row])
+
+
+def test_a_context_of_which_none_fits_has_no_point():
+    line = figures.sequences_figure([ledger_row()], LOOKS).data[0]
+
+    assert (list(line.x), list(line.y)) == ([1024, 8192], [80, 10])
+    assert "0 of 128K" in figures.sequences_alt([ledger_row()])
+
+
+def test_a_role_with_a_draft_is_named():
+    assert figures.role_name(ledger_row(role="target+draft")) == "h200 (target+draft)"
