@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest --doctest-modules -n $(JOBS) tests simulator s
 RECIPE := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-static bench schema golden validate pictures install-dev profiles
+.PHONY: help demo test check check-static bench schema golden validate evidence pictures install-dev profiles
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*  ## "} /^[a-z-]+:.*  ## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ validate: install-dev  ## replay all published serving rows; write docs/validati
 	$(BIN)/python -m calibration.fitted_on $(SERVING)
 	$(BIN)/python -m calibration.validation_doc $(SERVING) > docs/validation.md.new
 	mv docs/validation.md.new docs/validation.md
+
+evidence: install-dev  ## predict anew the published rows that the dashboard shows
+	$(BIN)/python -m app.evidence.published tests/published/serving_rows.csv
 
 pictures: install-dev  ## run the README's scenario; write its picture, its figures and its output anew
 	$(BIN)/python -m docs.pictures.make_pictures
