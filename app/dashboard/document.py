@@ -3,6 +3,7 @@
 Knows nothing of pages.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,12 +13,19 @@ from scenarios.load import LoadedScenario, load_scenario
 from scenarios.problems import Problem, fail
 from scenarios.store import resolved_document, to_yaml
 from scenarios.yaml_nodes import Node, parse_yaml
+from simulator.errors import ScenarioError
 
 FILE = "scenario.yaml"
 """How messages call a text that has no file."""
 
 MAX_POINTS = 64
 """Points of a sweep that a browser may ask for."""
+
+MAX_DEPLOYMENTS = 16
+"""Deployments that a browser may ask for: each is estimated anew at every move."""
+
+_ON_A_COMMAND_LINE = re.compile(r"^--set [^:]+: ", re.MULTILINE)
+"""How a message names a value that was set and not read from a file."""
 
 _NO_TRACES = "traces are files of the server: replay this scenario with `specfleet run`, or fit a workload by " + (
     "`specfleet import trace FILE --fit`"
@@ -34,8 +42,12 @@ def checked(text: str, file: str = FILE) -> LoadedScenario:
     if refused:
         fail(refused)
     loaded = load_scenario(file, text=text)
-    if len(loaded.points) > MAX_POINTS:
-        fail([Problem(file, 0, "sweep", f"{len(loaded.points)} points; a browser gets at most {MAX_POINTS}")])
+    for place, number, most in (
+        ("sweep", len(loaded.points), MAX_POINTS),
+        ("deployments", len(loaded.points[0].scenario.deployments), MAX_DEPLOYMENTS),
+    ):
+        if number > most:
+            fail([Problem(file, 0, place, f"{number:,}; a browser gets at most {most}: use the command line")])
     return loaded
 
 
@@ -65,7 +77,10 @@ def from_mapping(mapping: Mapping[str, Any]) -> LoadedScenario:
 def edited(loaded: LoadedScenario, changes: Mapping[str, Any]) -> LoadedScenario:
     """The scenario with values put at dotted paths, all of them or none; ScenarioError says what is wrong."""
     sets = [f"{path}={_flow(value)}" for path, value in changes.items()]
-    changed = load_scenario(FILE, sets, text=to_yaml(mapping_of(loaded)))
+    try:
+        changed = load_scenario(FILE, sets, text=to_yaml(mapping_of(loaded)))
+    except ScenarioError as error:
+        raise ScenarioError(_ON_A_COMMAND_LINE.sub("", str(error))) from None
     return from_mapping(mapping_of(changed))
 
 

@@ -20,7 +20,7 @@ def ranked(answer: Answer) -> list[Row]:
             if basis in (ranking.get("basis"), name):
                 order |= dict.fromkeys(ranking.get("costs") or {})
     rows = {str(row["deployment"]): row for row in answer.rows}
-    return [rows[name] for name in order | dict.fromkeys(rows)]
+    return [rows[name] for name in order | dict.fromkeys(rows) if name in rows]
 
 
 def sides(answer: Answer) -> list[Row]:

@@ -1,0 +1,116 @@
+"""The answer in HTML."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from app.dashboard import badges, cards
+from app.dashboard.document import edited
+from app.dashboard.estimates import estimated
+from app.dashboard.sides import ranked, ratio, sides, tie_of
+from app.figures.price_ratio import price_ratio, price_ratio_alt
+from scenarios.load import load_scenario
+
+
+@pytest.fixture(scope="module")
+def chat():
+    return load_scenario("h200_vs_b200_chat")
+
+
+@pytest.fixture(scope="module")
+def answer(chat):
+    return cards.with_totals(estimated(chat.points[0].scenario))
+
+
+def test_cards_set_the_cheapest_of_each_gpu_side_by_side(answer):
+    assert [row["deployment"] for row in sides(answer)] == ["h200-spec", "b200-spec"]
+
+
+def test_with_one_gpu_type_the_two_cheapest_stand_side_by_side(answer):
+    only = replace(answer, rows=[row | {"gpu": "h200-sxm"} for row in answer.rows])
+
+    assert {row["deployment"] for row in sides(only)} == {row["deployment"] for row in ranked(only)[:2]}
+    assert len(sides(only)) == 2
+
+
+def test_the_cost_of_all_tokens_is_a_share_of_that_of_outputs(answer):
+    row = answer.rows[0]
+
+    expected = row[cards.OUTPUT] * row["output_tokens_per_s"] / row["total_tokens_per_s"]
+
+    assert row[cards.TOTAL] == pytest.approx(expected)
+    assert row["interval"][cards.TOTAL][0] < expected < row["interval"][cards.TOTAL][1]
+
+
+def test_a_ratio_holds_the_errors_of_both():
+    over = {"x": 2.0, "interval": {"x": [1.0, 4.0]}}
+    under = {"x": 1.0, "interval": {}}
+
+    assert ratio(over, under, "x") == pytest.approx((2.0, 1.0, 4.0))
+    assert ratio({"x": None}, under, "x") is None
+
+
+def test_the_tie_of_prices_is_where_both_cost_the_same(answer):
+    tie = tie_of(answer)
+
+    share = tie.at / tie.now
+
+    assert tie.winner["deployment"] == "b200-spec"
+    assert tie.winner[tie.basis] * share == pytest.approx(tie.other[tie.basis])
+
+
+def test_the_price_line_is_drawn_and_told(answer):
+    tie = tie_of(answer)
+
+    drawn = price_ratio(tie)
+
+    line = next(trace for trace in drawn.data if trace.name == "b200-spec")
+    assert line.y[1] / line.x[1] == pytest.approx(tie.winner[tie.basis] / tie.now)
+    assert "tie at 2.00 times" in price_ratio_alt(tie)
+
+
+def test_every_number_says_how_it_was_found(answer):
+    simulated = replace(answer, method="simulated")
+
+    assert cards.cards(answer).count(">estimated<") == len(cards.CARDS)
+    assert cards.cards(simulated).count(">simulated (5 seeds)<") == len(cards.CARDS)
+
+
+def test_prices_and_profiles_are_badges(answer):
+    found = badges.origins(answer.provenance)
+
+    assert "$3.50/GPU-hour · on demand" in found
+    assert re.search(r"h200-sxm-vllm · held-out TPOT error \d", found)
+
+
+def test_a_texts_markup_stays_text(answer):
+    wicked = "<img src=x onerror=alert(1)>"
+    rows = [
+        row | {"deployment": wicked if row["deployment"] == "b200-spec" else row["deployment"]} for row in answer.rows
+    ]
+    comparison = answer.comparison | {"why": wicked, "by_load": {}, "by_capacity": {}}
+
+    found = cards.winner(replace(answer, rows=rows, comparison=comparison)) + cards.cards(
+        replace(answer, rows=rows, comparison=comparison)
+    )
+
+    assert "<img" not in found
+    assert "&lt;img" in found
+
+
+def test_a_deployment_without_a_number_says_why(chat):
+    small = edited(chat, {f"deployments.{name}.target.tensor_parallel": 1 for name in ("h200-plain", "b200-plain")})
+    weights = edited(small, {f"deployments.{name}.target.weights": "bf16" for name in ("h200-plain", "b200-plain")})
+
+    found = cards.with_totals(estimated(weights.points[0].scenario))
+
+    assert not found.rows[0]["fits"]
+    assert "–" in cards.cards(replace(found, rows=found.rows[:1]))
+
+
+def test_one_deployment_alone_has_nothing_to_be_compared_with(answer):
+    alone = replace(answer, rows=answer.rows[:1])
+
+    assert "Nothing to compare it with" in cards.cards(alone)
+    assert tie_of(alone) is None
