@@ -6,6 +6,7 @@ from typing import Any
 from scenarios.problems import Path, Problem, dotted, shown, way_out
 from scenarios.yaml_nodes import Node, child
 from simulator.catalog import load
+from simulator.catalog.own import looked_in
 from simulator.errors import CatalogError
 
 PLACES: tuple[tuple[tuple[str, ...], str], ...] = (
@@ -52,7 +53,7 @@ def unknown_names(root: Node) -> Iterator[Problem]:
 def _unknown(name: str, kind: str) -> str:
     if kind == "gpus" and "mig" in name.lower().replace("_", "-").split("-"):
         return f"{shown(name)}: MIG is not modelled: a replica owns whole GPUs"
-    return f"no {_WORDS[kind]} {shown(name)} in the catalog; {way_out(name, known_names(kind))}"
+    return f"no {_WORDS[kind]} {shown(name)} in the catalog; {way_out(name, known_names(kind))}; {looked_in()}"
 
 
 def _unpriced(path: Path, deployment: Node) -> Iterator[Problem]:

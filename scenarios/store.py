@@ -21,6 +21,8 @@ import yaml
 
 from scenarios.columns import write_parquet
 from scenarios.load import LoadedScenario
+from simulator.catalog.load import NOUNS
+from simulator.catalog.own import own_files
 from simulator.errors import ScenarioError
 from simulator.spec.scenario import Scenario
 
@@ -51,8 +53,9 @@ def run_hash(loaded: LoadedScenario) -> str:
 
 @cache
 def catalog_hash() -> str:
-    """Hash of the catalog's content, measured profiles included."""
-    return _digest(*(part for file in _simulator_files() if file.suffix != ".py" for part in _named(file)))
+    """Hash of the catalog's content, measured profiles and the user's own entries included."""
+    own = [part for file in own_files(tuple(NOUNS)) for part in (f"{file.parent.name}/{file.name}", _file_digest(file))]
+    return _digest(*(part for file in _simulator_files() if file.suffix != ".py" for part in _named(file)), *own)
 
 
 @cache

@@ -1,7 +1,7 @@
 """`specfleet calibrate`: measure this device, fit a profile, measure acceptance, check the profile."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,9 +10,20 @@ from app.commands.calibrate_check import check
 from app.guard import GuardedCommand
 from app.options import Debug, Json
 
+if TYPE_CHECKING:
+    from calibration.device_run import Calibrated
+
 Quick = Annotated[bool, typer.Option("--quick", help="About 2 minutes instead of about 8, and wider intervals.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse a noisy machine.")]
 Force = Annotated[bool, typer.Option("--force", help="Take over what another device has measured.")]
+Model = Annotated[str, typer.Option("--model", help="smollm2, a folder, a .gguf file, or random:NAME of the catalog.")]
+Threads = Annotated[
+    int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads, as you will serve with.")
+]
+DraftMethod = Annotated[str, typer.Option("--draft", help="none, lookup, or noisy_target.")]
+EntryName = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="Name of the device in the catalog (default: its own).")
+]
 OutFolder = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Catalog folder (default: SPECFLEET_CATALOG, else specfleet-catalog)."),
@@ -38,8 +49,12 @@ def _group() -> None:
 
 
 def device(
+    model: Model = "smollm2",
+    threads: Threads = None,
+    draft: DraftMethod = "lookup",
     quick: Quick = False,
     strict: Strict = False,
+    name: EntryName = None,
     out: OutFolder = None,
     force: Force = False,
     as_json: Json = False,
@@ -47,17 +62,34 @@ def device(
 ) -> None:
     """Measure the engine on this device, fit a profile, and write both into your catalog.
 
+    An interrupted run goes on where it stopped. Your catalog is the folder that SPECFLEET_CATALOG names, else
+    specfleet-catalog in the working folder.
+
     \b
     Examples:
       specfleet calibrate device --quick
       specfleet calibrate device --model smollm2 --threads 2 --strict
     """
-    raise NotImplementedError
+    from app.progress import ProgressBar
+    from calibration.device_run import calibrate_device
+
+    words = ["--model", model, "--draft", draft, *(["--threads", str(threads)] if threads else [])]
+    words += [flag for flag, wanted in (("--quick", quick), ("--strict", strict), ("--force", force)) if wanted]
+    with ProgressBar() as bar:
+
+        def say(done: int, total: int, left_s: float, what: str) -> None:
+            bar.describe(f"{what}, {left_s:.0f} s left" if total else what)
+            if total:
+                bar.update(min(done, total), total)
+
+        found = calibrate_device(words, name, out, say, force=force)
+    _tell(found, as_json=as_json)
 
 
 def fit(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `python -m calibration.measure` wrote.")],
     strict: Strict = False,
+    name: EntryName = None,
     out: OutFolder = None,
     force: Force = False,
     as_json: Json = False,
@@ -67,6 +99,32 @@ def fit(
 
     \b
     Examples:
-      specfleet calibrate fit h200.json --out specfleet-catalog
+      specfleet calibrate fit h200.json
+      specfleet calibrate fit cpu.json --name cpu-laptop --out specfleet-catalog
     """
-    raise NotImplementedError
+    from calibration.device_run import fit_file
+
+    _tell(fit_file(file, name, out, strict=strict, force=force), as_json=as_json)
+
+
+def _tell(found: "Calibrated", *, as_json: bool) -> None:
+    from app.console import note, out_console, print_json
+    from app.tables.calibration import error_table, next_steps
+    from calibration.device_run import error_rows
+
+    profile, surface = found.fit.profile, found.fit.surface
+    rows, device = error_rows(surface), profile.device
+    if device is not None and device.noisy:
+        note(f"noisy: {'; '.join(device.notes)}: the figures are worth that much and no more")
+    if as_json:
+        print_json({"gpu": profile.gpu, "profile": profile.name, "device": device and device.model_dump(),
+                    "model": surface.model, "shapes": surface.samples, "errors": rows,
+                    "files": [str(file) for file in found.files]})  # fmt: skip
+        return
+    console = out_console()
+    console.print(f"{profile.name}: {surface.samples} step shapes of {surface.model}")
+    console.print(error_table(rows))
+    console.print("\n".join(f"written: {file}" for file in found.files))
+    console.print(
+        next_steps(profile.gpu, surface.model, surface.weights, surface.drafts[0].draft if surface.drafts else None)
+    )

@@ -64,6 +64,10 @@ class ModelDraft:
         """See Drafter."""
         self._computed.pop(sequence.number, None)
 
+    def assume(self, sequence: SequenceState) -> None:
+        """Take all tokens but the last as computed, whatever the cache holds: steps are measured at a context so."""
+        self._computed[sequence.number] = len(sequence.tokens) - 1
+
     def _span(self, sequence: SequenceState, drafted: list[int]) -> Span:
         length = len(sequence.tokens)
         if drafted:

@@ -1,4 +1,7 @@
-"""The loader of the catalog: one YAML file per thing (measured profiles: JSON), checked once, kept in memory."""
+"""The loader of the catalog: one YAML file per thing (measured profiles: JSON), checked once, kept in memory.
+
+Names are looked up in the package, then in the user's own catalog (`simulator.catalog.own`).
+"""
 
 import difflib
 import json
@@ -6,11 +9,13 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 from pydantic import ValidationError
 
+from simulator.catalog.own import looked_in, own_folder
 from simulator.errors import CatalogError
 from simulator.spec.base import Spec
 from simulator.spec.hardware import Gpu, Links
@@ -92,7 +97,7 @@ def load_profile(gpu: str, engine: str) -> Profile | None:
     try:
         return Profile.model_validate_json(_file("profiles", name).read_bytes())
     except ValidationError as error:
-        raise CatalogError(f"catalog file profiles/{name}.json is broken: {error}") from error
+        raise CatalogError(f"catalog file {_shown('profiles', name)} is broken: {error}") from error
 
 
 def names(kind: str) -> list[str]:
@@ -118,21 +123,54 @@ def _folder(kind: str) -> Traversable:
 
 @cache
 def _names(kind: str) -> tuple[str, ...]:
-    return tuple(sorted(_stems(_folder(kind), _suffix(kind))))
+    return tuple(sorted([*_packaged(kind), *_own(kind)]))
+
+
+@cache
+def _packaged(kind: str) -> frozenset[str]:
+    return frozenset(_stems(_folder(kind), _suffix(kind)))
+
+
+@cache
+def _own(kind: str) -> dict[str, Path]:
+    """Entries of the user's own catalog; a name that the package has is an error: two answers to one question."""
+    folder = own_folder()
+    if folder is None or not (folder / kind).is_dir():
+        return {}
+    found = {name: folder / kind / f"{name}{_suffix(kind)}" for name in _stems(folder / kind, _suffix(kind))}
+    for name in sorted(found.keys() & _packaged(kind)):
+        raise CatalogError(
+            f"{found[name]}: the package has a {NOUNS[kind]} {name!r} of its own; give yours another name"
+        )
+    return found
+
+
+def origin(kind: str, name: str) -> str:
+    """Where an entry comes from: `package`, or the file of the user's own catalog."""
+    return str(_own(kind).get(name, "package"))
+
+
+def forget() -> None:
+    """Read the catalog anew: for a process in which it has just been written to."""
+    for kept in (load_gpu, load_links, load_model, load_engine, load_quantisation, load_price_list, load_acceptance,
+                 load_lengths, load_profile, _names, _packaged, _own):  # fmt: skip
+        kept.cache_clear()
 
 
 def _suffix(kind: str) -> str:
     return ".json" if kind == "profiles" else ".yaml"
 
 
-def _stems(folder: Traversable, suffix: str) -> Iterator[str]:
+def _stems(folder: Traversable | Path, suffix: str) -> Iterator[str]:
     return (f.name.removesuffix(suffix) for f in folder.iterdir() if f.name.endswith(suffix))
 
 
-def _file(kind: str, name: str) -> Traversable:
+def _file(kind: str, name: str) -> Traversable | Path:
     known = _names(kind)
     if name not in known:
-        raise CatalogError(f"no {NOUNS[kind]} {name!r} in the catalog; {_ways(name, known)}")
+        raise CatalogError(f"no {NOUNS[kind]} {name!r} in the catalog; {_ways(name, known)}; {looked_in()}")
+    if name in _own(kind):
+        return _own(kind)[name]
     return _folder(kind) / f"{name}{_suffix(kind)}"
 
 
@@ -141,8 +179,12 @@ def _ways(name: str, known: tuple[str, ...]) -> str:
     return "".join(f"nearest: {n}; " for n in nearest) + f"known: {', '.join(known)}"
 
 
+def _shown(kind: str, name: str) -> str:
+    return str(_own(kind).get(name, f"{kind}/{name}{_suffix(kind)}"))
+
+
 def _load(kind: str, name: str, spec: type[_S]) -> _S:
     try:
         return spec.model_validate(raw(kind, name))
     except (ValidationError, yaml.YAMLError) as error:
-        raise CatalogError(f"catalog file {kind}/{name}.yaml is broken: {error}") from error
+        raise CatalogError(f"catalog file {_shown(kind, name)} is broken: {error}") from error

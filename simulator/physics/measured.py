@@ -100,6 +100,11 @@ def measured_draft(draft: Draft, target: MeasuredForward, model: Model | None) -
     return _draft_cost(found[name], ratio, target)
 
 
+def draft_of(surface: StepSurface, target: MeasuredForward) -> DraftCost | None:
+    """The cost of the first draft of a surface; None where there is none."""
+    return _draft_cost(surface.drafts[0], 0.0, target) if surface.drafts else None
+
+
 def unknown_draft(name: str, target_name: str, machine: Machine, surface: StepSurface | None) -> ProfileError:
     """A draft that nobody measured beside the target on this device."""
     known = ", ".join(drafted.draft for drafted in surface.drafts) if surface is not None else ""

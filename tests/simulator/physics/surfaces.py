@@ -54,7 +54,7 @@ def deployment(speculation=None, **target):
 
 
 def lookup(draft_tokens=4, **draft):
-    how = {"measured": "lookup"} if not draft else draft
+    how = draft or {"measured": "lookup"}
     acceptance = {"all": {"survival": [0.5] * draft_tokens}}
     return {
         "kind": "drafts", "drafts": {"it": how | {"acceptance": acceptance}}, "propose": {"draft_tokens": draft_tokens}

@@ -1,0 +1,62 @@
+"""A fitted device in the user's own catalog: files written whole or not at all, and none of another device lost."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from calibration.fit_device import DeviceFit
+from calibration.identity import require_same_device
+from calibration.profiles import dump
+from simulator.catalog.load import NOUNS, forget, names, origin
+from simulator.catalog.own import DEFAULT, VARIABLE, own_folder
+from simulator.errors import CatalogError
+from simulator.spec.base import Spec
+from simulator.spec.profile import Profile
+
+
+def catalog_folder(named: Path | None) -> Path:
+    """Where entries are written: the folder that is named, else the user's own catalog, made if there is none."""
+    return named or own_folder() or Path(os.environ.get(VARIABLE) or DEFAULT).absolute()
+
+
+def write_device(found: DeviceFit, folder: Path, *, force: bool) -> list[Path]:
+    """Write GPU, links, profile and, where it is new, the model; the profile last. The files written.
+
+    A profile of the same name that another device was measured for is kept, unless forced.
+    """
+    name = found.gpu.name
+    for kind, entry in (("gpus", name), ("links", name), ("profiles", found.profile.name)):
+        if entry in names(kind) and origin(kind, entry) == "package":
+            raise CatalogError(f"the package has a {NOUNS[kind]} {entry!r} of its own; name the device with --name")
+    file = folder / "profiles" / f"{found.profile.name}.json"
+    if file.exists() and found.profile.device is not None:
+        before = Profile.model_validate_json(file.read_bytes())
+        require_same_device(before.device, found.profile.device, str(file), force=force)
+    written = [_write(folder / "gpus" / f"{name}.yaml", _yaml(found.gpu))]
+    written.append(_write(folder / "links" / f"{name}.yaml", _yaml(found.links)))
+    if found.model is not None:
+        written.append(_write(folder / "models" / f"{found.model.name}.yaml", _yaml(found.model)))
+    written.append(_write(file, dump(found.profile)))
+    forget()
+    return written
+
+
+def _yaml(spec: Spec) -> str:
+    plain: Any = json.loads(spec.model_dump_json(exclude_defaults=True))
+    return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=118))
+
+
+def _write(path: Path, text: str) -> Path:
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        raise CatalogError(f"{path}: cannot be written: {error.strerror}; name another folder with --out") from None
+    finally:
+        beside.unlink(missing_ok=True)
+    return path

@@ -1,0 +1,180 @@
+"""What one GPU does, in one command of a few minutes: is the engine right there, and how long do its steps take.
+
+Correctness: greedy outputs of a tiny model, in graphs, without them and on the CPU in 32 bits. Curves: steps of models
+of the shape of Llama 8B and of a 70B in FP8 over (batch, tokens), in graphs and without; ceilings of copies and
+products; memory as CUDA shows it. Random weights: the time of a step does not depend on them.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic, perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from calibration.measuring.kernels import copy_rate, gemm_rate, launch_s, seconds_of
+from engine.architecture import Architecture
+from engine.batch import Span
+from engine.graphs import passes
+from engine.kv_cache import BlockPool, BlockTable
+from engine.loop import Engine, EngineOptions
+from engine.model import Model
+from engine.scheduler import Limits
+from engine.sequence import Request
+from engine.weights import random_weights
+
+LLAMA_8B = Architecture(
+    num_layers=32, hidden_size=4096, intermediate_size=14336, num_heads=32, num_kv_heads=8, head_dim=128,
+    vocab_size=128256, max_position=8192,
+)  # fmt: skip
+LLAMA_70B = replace(LLAMA_8B, num_layers=80, hidden_size=8192, intermediate_size=28672, num_heads=64)
+TINY = Architecture(
+    num_layers=2, hidden_size=64, intermediate_size=128, num_heads=4, num_kv_heads=2, head_dim=16, vocab_size=256,
+    max_position=1024,
+)  # fmt: skip
+FP8_ROWS = (16, 32, 64, 128, 256, 512)
+CONTEXT = 512
+BUDGET_S = 420.0
+"""No further curve is begun after this time."""
+
+
+def measure_gpu(out: Path, device: str, *, tiny: bool) -> dict[str, Any]:
+    """Run the whole suite and write one JSON file after every part; tiny: small models, to try the suite itself."""
+    place, started = torch.device(device), monotonic()
+    found: dict[str, Any] = {"format": 1, "suite": "gpu", "tiny": tiny, "torch": torch.__version__, **memory(place)}
+    for name, measure in _parts(place, tiny):
+        if monotonic() - started > BUDGET_S:
+            found.setdefault("left_out", []).append(name)
+            continue
+        begun = perf_counter()
+        found[name] = measure()
+        found.setdefault("took_s", {})[name] = round(perf_counter() - begun, 2)
+        sys.stderr.write(f"{name}: {found['took_s'][name]} s\n")
+        _write(out, found)
+    return found
+
+
+def _parts(place: torch.device, tiny: bool) -> Iterator[tuple[str, Any]]:
+    eight = replace(TINY, num_layers=3) if tiny else LLAMA_8B
+    shapes = ((1, 1), (1, 4), (4, 1), (4, 4)) if tiny else tuple((b, t) for b in (1, 4, 16, 64) for t in (1, 2, 4, 8))
+    yield "correct", lambda: correctness(place)
+    yield "ceilings", lambda: ceilings(place, tiny)
+    yield "step_8b", lambda: steps(eight, place, shapes)
+    yield "step_70b_fp8_layers", lambda: fp8_layers(TINY if tiny else LLAMA_70B, place)
+
+
+def memory(place: torch.device) -> dict[str, Any]:
+    """Name and memory of the device, as CUDA shows it to a process."""
+    if place.type != "cuda":
+        return {"device": place.type, "visible_bytes": None}
+    _, total = torch.cuda.mem_get_info(place)
+    capability = ".".join(map(str, torch.cuda.get_device_capability(place)))
+    return {"device": torch.cuda.get_device_name(place), "visible_bytes": total, "capability": capability}
+
+
+def correctness(place: torch.device) -> dict[str, bool]:
+    """Whether greedy outputs agree: in graphs and without, and with the CPU in 32 bits."""
+    weights = random_weights(TINY, torch.Generator().manual_seed(1), sharpness=3.0)
+    reference = _greedy(Model(weights), graphs=True)
+    there = random_weights(TINY, torch.Generator().manual_seed(1), device=str(place), sharpness=3.0)
+    graph, eager = (_greedy(Model(there), graphs=graphs) for graphs in (True, False))
+    return {"graph_equals_eager": graph == eager, "equals_cpu": eager == reference}
+
+
+def _greedy(model: Model, *, graphs: bool) -> list[list[int]]:
+    engine = Engine(model, EngineOptions(64, Limits(256, max_num_seqs=4)))
+    if not graphs:
+        engine._pass = lambda batch: model.forward(batch, engine.store)
+    rng = np.random.default_rng(5)
+    lengths = (3, 17, 40, 9)
+    taken = [engine.submit(Request(tuple(rng.integers(0, 256, size=n).tolist()), 24)) for n in lengths]
+    list(engine.run())
+    return [sequence.output for sequence in taken]
+
+
+def ceilings(place: torch.device, tiny: bool) -> dict[str, Any]:
+    """Rates that nothing on this device exceeds, and the time of a launch."""
+    dtypes = (torch.float32,) if tiny else (torch.bfloat16, torch.float32)
+    return {
+        "copy_bytes_per_s": copy_rate(place, 1 << (22 if tiny else 30)),
+        "gemm_flop_per_s": {str(d).removeprefix("torch."): gemm_rate(place, d) for d in dtypes},
+        "launch_s": launch_s(place, 200),
+    }
+
+
+def steps(a: Architecture, place: torch.device, shapes: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
+    """Passes over (sequences, tokens of each) at CONTEXT, in a graph and eagerly."""
+    dtype = torch.bfloat16 if place.type == "cuda" else torch.float32
+    weights = random_weights(a, torch.Generator(device=place).manual_seed(2), dtype=dtype, device=str(place))
+    model = Model(weights, max_position=1024)
+    batch = max(sequences for sequences, _ in shapes)
+    store = model.new_store(batch * (CONTEXT // 16 + 2), 16)
+    in_graph = passes(model, store)
+    found = []
+    for sequences, tokens in shapes:
+        spans = _spans(sequences, tokens, batch * (CONTEXT // 16 + 2))
+
+        def graph(spans: list[Span] = spans) -> Tensor:
+            return in_graph(model.batch(spans, store))
+
+        def eager(spans: list[Span] = spans) -> Tensor:
+            return model.forward(model.batch(spans, store), store)
+
+        found.append({"sequences": sequences, "tokens": tokens, "context": CONTEXT,
+                      "graph_s": seconds_of(graph, place), "eager_s": seconds_of(eager, place)})  # fmt: skip
+    return found
+
+
+def _spans(sequences: int, tokens: int, blocks: int) -> list[Span]:
+    pool = BlockPool(blocks, 16)
+    spans = []
+    for _ in range(sequences):
+        table = BlockTable()
+        pool.extend(table, CONTEXT + tokens)
+        spans.append(Span([1] * tokens, CONTEXT, table, tokens))
+    return spans
+
+
+def fp8_layers(a: Architecture, place: torch.device) -> list[dict[str, Any]]:
+    """Products of all layers of a model of this shape in FP8, by rows: what a step of it spends in linear layers."""
+    heads = (a.num_heads + 2 * a.num_kv_heads) * a.head_dim
+    shapes = ((heads, a.hidden_size), (a.hidden_size, a.num_heads * a.head_dim),
+              (2 * a.intermediate_size, a.hidden_size), (a.hidden_size, a.intermediate_size))  # fmt: skip
+    native = place.type == "cuda" and torch.cuda.get_device_capability(place) >= (8, 9)
+    layers = [[_product(o, i, place, native) for o, i in shapes] for _ in range(2)]
+    found = []
+    for rows in FP8_ROWS:
+        inputs = {i: _low(torch.randn(rows, i, device=place), native) for _, i in shapes}
+
+        def two_layers(inputs: dict[int, Tensor] = inputs) -> list[Tensor]:
+            return [product(inputs[i]) for layer in layers for product, (_, i) in zip(layer, shapes, strict=True)]
+
+        whole = seconds_of(two_layers, place) * a.num_layers / len(layers)
+        found.append({"rows": rows, "linear_s": whole, "fp8": native})
+    return found
+
+
+def _low(values: Tensor, native: bool) -> Tensor:
+    return values.to(torch.float8_e4m3fn) if native else values
+
+
+def _product(outputs: int, inputs: int, place: torch.device, native: bool) -> Any:
+    """x -> x Wᵀ in FP8 with one scale, or in 32 bits where the device has no FP8."""
+    weight = _low(torch.randn(outputs, inputs, device=place), native)
+    if not native:
+        return lambda x: x @ weight.t()
+    one = torch.ones((), device=place)
+    return lambda x: torch._scaled_mm(x, weight.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
+
+
+def _write(out: Path, found: dict[str, Any]) -> None:
+    beside = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    beside.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    beside.replace(out)
