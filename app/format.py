@@ -90,6 +90,15 @@ def percent(fraction: float | None) -> str:
     return f"{fraction * 100:.{1 if 0 < abs(fraction) < 0.0995 else 0}f} %"
 
 
+def signed(fraction: float | None) -> str:
+    """A fraction in percent with its sign.
+
+    >>> signed(-0.0132), signed(0.104), signed(None)
+    ('-1.3 %', '+10 %', '–')
+    """
+    return f"+{percent(fraction)}" if fraction is not None and fraction > 0 else percent(fraction)
+
+
 def gigabytes(num_bytes: float | None) -> str:
     """Bytes in GB of 10^9.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 import yaml
 
-from app.dashboard import state
+from app.dashboard import state, tables
 from app.dashboard.own_evidence import (
     MOST_BYTES,
     MOST_ROWS,
@@ -23,7 +23,7 @@ from app.evidence.published import METRICS, Compared, pairs
 from app.figures import parity as figures
 from app.figures.acceptance import survival_alt, survival_figure
 from app.figures.style import CONFIG
-from app.format import percent, significant
+from app.format import percent, signed, significant
 from app.report.markup import tag
 from app.tables.validation import TITLES
 from simulator.catalog.load import names
@@ -106,7 +106,7 @@ def _show(rows: list[Compared]) -> None:
                 found = figures.errors(shown)
                 st.metric(
                     f"{TITLES[metric]}, median error", percent(found.median_ape),
-                    f"bias {figures.signed(found.bias)}", delta_color="off", delta_arrow="off",
+                    f"bias {signed(found.bias)}", delta_color="off", delta_arrow="off",
                 )  # fmt: skip
                 drawn = figures.parity_figure(shown, seconds=metric != "output_tokens_per_s")
                 st.plotly_chart(
@@ -114,7 +114,7 @@ def _show(rows: list[Compared]) -> None:
                 )
     failed = [{"row": row.id, "why it is not predicted": row.reason} for row in rows if row.reason]
     if failed:
-        st.dataframe(failed, hide_index=True, alt=f"{len(failed)} rows could not be predicted")
+        tables.show(failed)
 
 
 def counters() -> None:

@@ -21,7 +21,7 @@ PARTS = (
 )
 """Field, name, colour, pattern, formula: never told apart by colour alone."""
 
-UNUSED = ("not used by the engine", "rgba(128, 128, 128, 0.18)")
+UNUSED = ("unused", "rgba(128, 128, 128, 0.18)")
 PATTERN = {"solidity": 0.2, "fillmode": "overlay", "fgcolor": "#fff", "fgopacity": 0.55}
 BAR_PX, ROOM_PX = 44, 172
 """Height of a bar, and what axis and legend take."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import plotly.graph_objects as go
 
 from app.figures.style import FAINT, figure, gpu_look, log_axis, safe
-from app.format import duration, percent, significant
+from app.format import duration, percent, signed, significant
 from app.format import limit as limit_text
 from app.report.scales import plain_number
 
@@ -59,15 +59,6 @@ class HeldOutError(NamedTuple):
     median_ape: float
     mean_ape: float
     bias: float
-
-
-def signed(fraction: float | None) -> str:
-    """A fraction in percent with its sign.
-
-    >>> signed(-0.0132)
-    '-1.3 %'
-    """
-    return percent(fraction) if not fraction else f"{fraction * 100:+.1f} %"
 
 
 def errors(pairs: Sequence[Pair]) -> Errors:

@@ -49,7 +49,7 @@ def speedup_map(table: GainMap) -> go.Figure:
 def cost_map(table: GainMap) -> go.Figure:
     """Dollars per million output tokens; the star is the reader's own point."""
     known = table.values[np.isfinite(table.values)]
-    shown = _map(table, np.log(table.values), usd, "$ per million output tokens")
+    shown = _map(table, np.log(table.values), usd, "$/M output")
     low, high = (float(np.log(known.min())), float(np.log(known.max()))) if known.size else (0.0, 1.0)
     shown.update_traces(
         selector={"type": "heatmap"}, colorscale=CHEAP_TO_DEAR, zmin=low, zmax=max(high, low + 0.1), showscale=False
@@ -59,10 +59,11 @@ def cost_map(table: GainMap) -> go.Figure:
 
 def _map(table: GainMap, colour: Floats, label: Callable[[float | None], str], what: str) -> go.Figure:
     shown = figure("draft tokens K", table.row_title, height=max(330, 60 + 24 * len(table.rows)))
-    cells = [[label(value) if isfinite(value) else "" for value in row] for row in table.values.tolist()]
+    values = table.values.tolist()
+    cells = [[_short(value) for value in row] for row in values]
     hover = [
-        [_cell(table, what, cell, row, k) for k, cell in enumerate(line)]
-        for row, line in zip(table.rows, cells, strict=True)
+        [_cell(table, f"{what} {label(value)}" if isfinite(value) else "", row, k) for k, value in enumerate(line)]
+        for row, line in zip(table.rows, values, strict=True)
     ]
     shown.add_heatmap(
         z=colour, x=list(range(table.values.shape[1])), y=list(range(len(table.rows))), text=cells,
@@ -80,11 +81,18 @@ def _map(table: GainMap, colour: Floats, label: Callable[[float | None], str], w
     return shown.update_layout(margin={"t": 12})
 
 
-def _cell(table: GainMap, what: str, cell: str, row: float, draft_tokens: int) -> str:
+def _short(value: float) -> str:
+    """A cell's text: no unit, so that it fits on a phone.
+
+    >>> _short(1.234), _short(234.5), _short(float("nan"))
+    ('1.23', '234', '')
+    """
+    return "" if not isfinite(value) else f"{value:.2f}" if value < 100 else f"{value:,.0f}"
+
+
+def _cell(table: GainMap, says: str, row: float, draft_tokens: int) -> str:
     where = f"{safe(table.row_title)} {significant(row, 2) if row < 1 else plain_number(row)}, K = {draft_tokens}"
-    if not cell:
-        return f"{where}: no place for it"
-    return f"{where}: {what} {cell} · {safe(table.says)}"
+    return f"{where}: {says} · {safe(table.says)}" if says else f"{where}: no place for it"
 
 
 def _index(rows: Sequence[float], value: float) -> float:

@@ -140,7 +140,8 @@ def upright(shown: go.Figure, at: float, says: str = "", colour: str = FAINT) ->
     shown.add_shape(type="line", yref="paper", y0=0, y1=1, xref="x", x0=at, x1=at, line=line, layer="below")
     if says:
         shown.add_annotation(
-            yref="paper", y=0, yanchor="bottom", xref="x", x=_place(shown.layout.xaxis, at), xanchor="left",
+            yref="paper", y=0, yanchor="bottom", xref="x", x=_place(shown.layout.xaxis, at),
+            xanchor="right" if _far_right(shown.layout.xaxis, at) else "left",
             text=safe(says), showarrow=False, font={"size": 12, "color": colour},
         )  # fmt: skip
 
@@ -148,3 +149,8 @@ def upright(shown: go.Figure, at: float, says: str = "", colour: str = FAINT) ->
 def _place(axis: Any, at: float) -> float:
     """Where an annotation stands: on a logarithmic axis Plotly wants the exponent, unlike for lines."""
     return log10(at) if axis.type == "log" else at
+
+
+def _far_right(axis: Any, at: float) -> bool:
+    """Whether a text that begins there would leave the figure."""
+    return axis.range is not None and _place(axis, at) > axis.range[0] + 0.6 * (axis.range[1] - axis.range[0])

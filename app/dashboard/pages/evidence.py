@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 import streamlit as st
 
-from app.dashboard import bring
+from app.dashboard import bring, tables
 from app.evidence.published import METRICS, Compared, pairs, published
 from app.figures import parity as figures
 from app.figures.parity import Errors, HeldOutError, Pair
 from app.figures.style import CONFIG
-from app.format import count, percent
+from app.format import count, percent, signed
 from app.report.markup import tag
 from app.tables.validation import TITLES
 from simulator.catalog.load import load_profile, names
@@ -52,7 +52,7 @@ def _parity(rows: Sequence[Compared]) -> None:
         compare(shown, metric, "evidence parity")
     with right:
         st.markdown("**By engine, GPU and model**")
-        st.dataframe(by_group(rows, shown), hide_index=True, alt=figures.parity_alt(shown, TITLES[metric]))
+        tables.show(by_group(rows, shown))
         st.caption(
             "Published runs (InferenceX, TensorRT-LLM), each replayed as it was measured: the client with its lengths "
             "and requests in flight, the engine with its token budget. Filled marks: a constant of the engine was "
@@ -80,7 +80,7 @@ def compare(shown: Sequence[Pair], metric: str, key: str) -> None:
 def said(found: Errors) -> str:
     """Errors in a line."""
     return (
-        f"median error {percent(found.median_ape)}, mean {percent(found.mean_ape)}, bias {figures.signed(found.bias)} "
+        f"median error {percent(found.median_ape)}, mean {percent(found.mean_ape)}, bias {signed(found.bias)} "
         f"over {count(found.num_rows)} rows"
     )
 
@@ -98,8 +98,8 @@ def by_group(rows: Sequence[Compared], shown: Sequence[Pair]) -> list[dict[str, 
         groups.setdefault((one.engine, one.gpu, models[one.id]), []).append(one)
     return [
         {
-            "engine": engine, "GPU": gpu, "model": model, "rows": count(found.num_rows),
-            "median": percent(found.median_ape), "bias": figures.signed(found.bias),
+            "model": model, "engine": engine, "GPU": gpu, "rows": count(found.num_rows),
+            "median": percent(found.median_ape), "bias": signed(found.bias),
         }
         for (engine, gpu, model), of in sorted(groups.items())
         for found in (figures.errors(of),)
@@ -147,16 +147,14 @@ def _provenance(known: Sequence[Profile]) -> None:
     by_name = {profile.name: profile for profile in known}
     name = st.selectbox("Profile", list(by_name), key="evidence_profile", persist_state="session")
     profile = by_name[name]
-    st.dataframe(
+    tables.show(
         [
             {
                 "part": part.replace("_", " "), "measurements": count(number),
                 "median fit error": percent(error.median_ape if (error := profile.fit_error.get(part)) else None),
-                "version": profile.versions.get(part, "–"),
             }
             for part, number in profile.samples.items()
         ],
-        hide_index=True, alt=f"Parts of {name} with measurements and fit error",
     )  # fmt: skip
     versions = ", ".join(f"{part} {version}" for part, version in profile.versions.items())
     st.caption(f"{profile.gpu}, {profile.engine}, measurements read on {profile.date}. Versions: {versions}.")

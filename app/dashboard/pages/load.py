@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 import streamlit as st
 
+from app.dashboard import tables
 from app.dashboard.answers import answer
 from app.dashboard.curves import curve_of
 from app.dashboard.estimates import Answer
@@ -42,7 +43,7 @@ def page() -> None:
     with right:
         _chart("Goodput against load", figures.goodput_figure(drawn), figures.goodput_alt(drawn))
         st.markdown("**In figures**")
-        st.dataframe(_table(drawn, measure), hide_index=True, alt=figures.latency_alt(drawn, measure))
+        tables.show(_table(drawn, measure))
         st.caption(_says(found))
     _distributions(drawn, limits_of(scenario.slo))
 
@@ -107,15 +108,13 @@ def _table(drawn: Sequence[Drawn], measure: Measure) -> list[dict[str, str]]:
         points = one.curve.points
         latency = [(p.req_per_s, p.latencies[measure.metric][measure.statistic] or 0.0) for p in points]
         cost = [(p.req_per_s, p.usd_per_million_output_tokens or 0.0) for p in points]
-        capacity = one.curve.capacity_req_per_s
         rows.append(
             {
-                "deployment": one.name,
-                "capacity [req/s]": significant(capacity),
-                "knee [req/s]": significant(figures.knee_of(one.curve)),
-                "at offered load": duration(figures.between(one.curve.offered_req_per_s, latency)),
-                "at capacity": duration(figures.between(capacity, latency)),
-                "$/M output": usd(figures.between(capacity, cost)),
+                "requests/s": one.name,
+                "capacity": significant(one.curve.capacity_req_per_s),
+                "knee": significant(figures.knee_of(one.curve)),
+                f"{measure.name} now": duration(figures.between(one.curve.offered_req_per_s, latency)),
+                "$/M at capacity": usd(figures.between(one.curve.capacity_req_per_s, cost)),
             }
         )
     return rows

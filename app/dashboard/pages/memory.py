@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import streamlit as st
 import yaml
 
-from app.dashboard import state
+from app.dashboard import state, tables
 from app.dashboard.curves import ledger_of
 from app.figures import memory as figures
 from app.figures.style import CONFIG, looks
@@ -17,8 +17,8 @@ from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
 
 Row = Mapping[str, Any]
-CARDS = 4
-"""Cards in a row."""
+CARD_PX = 172
+"""Width of a card: two stand side by side on a phone, four on a laptop."""
 
 REMEDIES = "what would fit: "
 """Where a ledger's reason begins to name ways out."""
@@ -41,7 +41,7 @@ def page() -> None:
         _chart("Sequences at context", figures.sequences_figure(rows, drawn_as), figures.sequences_alt(rows))
     with right:
         st.markdown("**In figures**")
-        st.dataframe(_table(rows), hide_index=True, alt=figures.ledger_alt(rows))
+        tables.show(_table(rows))
         _budget(scenario, budget_gb)
 
 
@@ -86,13 +86,13 @@ def _verdicts(rows: Sequence[Row], length: int) -> None:
     """Sequences at the chosen context, one card for each GPU role."""
     says = "KV blocks of a replica ÷ blocks of such a sequence; what is below holds all tokens of the replica's KV."
     st.markdown(f"**Sequences of {context(length)} tokens that a replica holds at once**")
-    for start in range(0, len(rows), CARDS):
-        for column, row in zip(st.columns(CARDS), rows[start : start + CARDS], strict=False):
+    with st.container(horizontal=True):
+        for row in rows:
             fit = row["fits"]
-            column.metric(
+            st.metric(
                 str(row["deployment"]), count(row["max_sequences_at"][length]) if fit else "none",
                 f"{count(row['kv_tokens'])} KV tokens" if fit else f"{gib(row['shortfall_bytes'])} short",
-                delta_color="off" if fit else "inverse", delta_arrow="off", border=True, help=says,
+                delta_color="off" if fit else "inverse", delta_arrow="off", border=True, help=says, width=CARD_PX,
             )  # fmt: skip
 
 

@@ -7,14 +7,14 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from app.dashboard import state
+from app.dashboard import state, tables
 from app.dashboard.curves import grid_of
 from app.dashboard.speculation_controls import View, controls, deployment
 from app.dashboard.speculation_inputs import adopted, tried
 from app.figures import speculation as figures
 from app.figures.speculation import GainLine, GainMap
 from app.figures.style import CONFIG, looks
-from app.format import limit, percent, plural, significant, times, usd
+from app.format import limit, percent, plural, signed, significant, times, usd
 from simulator.errors import SimulatorError
 from simulator.physics.acceptance import constant_acceptance, operation_factor
 from simulator.planning import speculation_gain as gain
@@ -23,6 +23,9 @@ from simulator.spec.scenario import Scenario
 
 ACCEPTANCES = tuple(round(0.3 + 0.05 * step, 2) for step in range(14))
 """Rows of the maps over acceptance."""
+
+CARD_PX = 172
+"""Width of a figure: two stand side by side on a phone."""
 
 
 def page() -> None:
@@ -52,21 +55,24 @@ def _answer(scenario: Scenario, grid: SpeculationGrid, tokens: Floats, view: Vie
     """The reader's own point in figures."""
     k, here = view.choice.draft_tokens, grid.at(np.array([view.sequences]))
     speedup, cost = gain.speedup(here, tokens)[0, k], gain.usd_per_million(here, tokens)[0]
-    own = view.choice.survival[:k]
     beta = gain.survival_by_change(view.choice.first, view.choice.change, k)
     alike = constant_acceptance(tokens[k], k)
     operations = operation_factor(alike, k, grid.flops_ratio)
-    one, two, three, four, five = st.columns(5)
-    one.metric("Speed-up", times(speedup), help="Output tokens/s ÷ those without a draft, with as many sequences.")
-    two.metric("$/M output", usd(cost[k]), f"{cost[k] / cost[0] - 1:+.0%} against plain", delta_color="inverse",
-               help="Replica $/h ÷ 3,600 ÷ output tokens/s × 10⁶.")  # fmt: skip
-    three.metric("Tokens per step", significant(tokens[k]), help=f"1 + ΣS over {len(own)} positions, S = β₁·…·βᵢ.")
-    four.metric("Draft pass ÷ plain step", significant(here.latency_ratio[0]), help="At this batch and context.")
-    five.metric("Operations per token", times(operations), help="(K·ĉ + K + 1) ÷ Ω (Leviathan 2023): never below 1.")
+    with st.container(horizontal=True):
+        _metric("Speed-up", times(speedup), "Output tokens/s ÷ those without a draft, with as many sequences.")
+        _metric("$/M output", usd(cost[k]), "Replica $/h ÷ 3,600 ÷ output tokens/s × 10⁶.",
+                f"{signed(cost[k] / cost[0] - 1)} against plain")  # fmt: skip
+        _metric("Tokens per step", significant(tokens[k]), f"1 + ΣS over {k} positions, Sᵢ = β₁·…·βᵢ.")
+        _metric("Draft pass ÷ plain step", significant(here.latency_ratio[0]), "Time, at this batch and context.")
+        _metric("Operations per token", times(operations), "(K·ĉ + K + 1) ÷ Ω (Leviathan 2023): never below 1.")
     up_to = gain.pays_up_to(grid, tokens, k)
     best = int(np.nanargmax(gain.output_tokens_per_s(here, tokens)[0]))
     said = f"K = {k} {figures.pays(up_to)}; with {plural(int(view.sequences), 'sequence')} the fastest K is {best}."
     st.markdown(f"**{view.name}**: {said} S₁ … S_K: {', '.join(percent(value) for value in beta)}.")
+
+
+def _metric(label: str, value: str, says: str, delta: str | None = None) -> None:
+    st.metric(label, value, delta, delta_color="inverse", help=says, width=CARD_PX)
 
 
 def _maps(grid: SpeculationGrid, tokens: Floats, view: View) -> None:
@@ -150,13 +156,11 @@ def _schedule(grid: SpeculationGrid, tokens: Floats) -> None:
     st.markdown("**Fastest K by batch**")
     sizes = grid.sequences[grid.sequences <= grid.places[0]].tolist()
     runs = figures.schedule(sizes, gain.best_draft_tokens(grid, tokens))
-    rows = [
-        {"sequences in flight": f"{low} to {high}" if high > low else f"{low}", "draft tokens K": k}
-        for low, high, k in runs
-    ]
-    st.dataframe(
-        rows, hide_index=True, alt="; ".join(f"{row['sequences in flight']}: K {row['draft tokens K']}" for row in rows)
-    )
+    tables.show([{"sequences in flight": _range(low, high), "fastest K": f"{k}"} for low, high, k in runs])
+
+
+def _range(low: int, high: int) -> str:
+    return f"{low} to {high}" if high > low else f"{low}"
 
 
 def _adopt(scenario: Scenario, view: View) -> None:

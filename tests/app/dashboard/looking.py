@@ -1,7 +1,11 @@
 """Reading a page: controls by their label, figures by their key, tables by their column."""
 
+import html
 import json
+import re
 from typing import Any
+
+CELL = re.compile(r"<t[hd][^>]*>(.*?)</t[hd]>")
 
 
 def labelled(dashboard: Any, label: str) -> Any:
@@ -25,6 +29,10 @@ def metrics(dashboard: Any) -> dict[str, str]:
     return {element.label: element.value for element in dashboard.at.metric}
 
 
-def table(dashboard: Any, number: int = 0) -> list[dict[str, Any]]:
-    """A table of the page."""
-    return dashboard.at.dataframe[number].value.to_dict("records")
+def table(dashboard: Any, column: str) -> list[dict[str, str]]:
+    """The table of the page that has a column."""
+    for text in re.findall(r"<table.*?</table>", dashboard.html, re.DOTALL):
+        head, *rows = ([html.unescape(cell) for cell in CELL.findall(line)] for line in text.split("<tr>")[1:])
+        if column in head:
+            return [dict(zip(head, row, strict=True)) for row in rows]
+    raise AssertionError(f"no table has a column {column!r}")

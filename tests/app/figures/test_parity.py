@@ -24,7 +24,7 @@ def test_nothing_to_compare_has_no_error():
 def test_a_point_says_its_configuration_both_figures_and_its_source():
     shown = figures.parity_figure([pair()], seconds=True)
 
-    assert texts(shown) == "8B, TP 1: 22.0 ms predicted, 20.0 ms measured, +10.0 % · published table"
+    assert texts(shown) == "8B, TP 1: 22.0 ms predicted, 20.0 ms measured, +10 % · published table"
 
 
 def test_engines_of_a_gpu_differ_in_marker_and_fitted_rows_are_filled():
@@ -41,7 +41,7 @@ def test_equality_is_a_line_and_both_axes_are_one():
 
     assert shown.data[0].x == shown.data[0].y
     assert shown.layout.xaxis.range == shown.layout.yaxis.range
-    assert "+50.0 %" in texts(shown)
+    assert "+50 %" in texts(shown)
 
 
 def test_a_held_out_error_reaches_from_its_median_to_its_mean():
