@@ -26,7 +26,7 @@ def catalog(
     from app.console import out_console, print_json
     from app.tables.catalog import entry_text, kinds_table, rows_blocks
     from simulator.catalog.describe import describe
-    from simulator.catalog.load import NOUNS, names, raw
+    from simulator.catalog.load import NOUNS, names, origin, raw
 
     found: Any
     blocks: list[Any]
@@ -39,8 +39,9 @@ def catalog(
             rows = describe(kind)
             found, blocks = {"kind": kind, "rows": rows}, list(rows_blocks(kind, rows))
         else:
-            entry = raw(kind, name)
-            found, blocks = {"kind": kind, "name": name, "entry": entry}, [entry_text(entry)]
+            entry, where = raw(kind, name), origin(kind, name)
+            found = {"kind": kind, "name": name, "from": where, "entry": entry}
+            blocks = [entry_text(entry), *([] if where == "package" else [f"from {where}"])]
     if as_json:
         print_json(found)
         return

@@ -14,6 +14,7 @@ from simulator.catalog.load import (
     load_profile,
     load_quantisation,
     names,
+    origin,
 )
 from simulator.errors import CatalogError
 from simulator.spec.policy import AcceptancePreset
@@ -31,7 +32,13 @@ def describe(kind: str) -> list[Row]:
     """
     if kind not in ROWS:
         raise CatalogError(f"no folder {kind!r} in the catalog; known: {', '.join(NOUNS)}")
-    return [row for name in names(kind) for row in ROWS[kind](name)]
+    return [row | _own_file(kind, name) for name in names(kind) for row in ROWS[kind](name)]
+
+
+def _own_file(kind: str, name: str) -> Row:
+    """Where an entry of the user's own catalog lies; nothing for those of the package."""
+    where = origin(kind, name)
+    return {} if where == "package" else {"own_file": where}
 
 
 def _sourced(row: Row, sources: Sources, key: str) -> Row:
@@ -157,7 +164,7 @@ def _profile(name: str) -> list[Row]:
     for metric in ("tpot", "ttft"):
         errors = [error.median_ape for group in profile.held_out if (error := getattr(group, metric)) is not None]
         row[f"held_out_{metric}"] = round(sum(errors) / len(errors), 4) if errors else ""
-    return [_sourced(row, profile.sources, "kernels")]
+    return [_sourced(row, profile.sources, profile.source)]
 
 
 ROWS: dict[str, Callable[[str], list[Row]]] = {

@@ -14,6 +14,7 @@ from simulator.catalog.load import (
     load_model,
     load_price_list,
     load_quantisation,
+    origin,
 )
 from simulator.outcome.cost import resolve_price
 from simulator.physics.communication import link
@@ -45,11 +46,18 @@ def provenance(scenario: Scenario) -> dict[str, Any]:
         "prices": {name: _price(deployment) for name, deployment in scenario.deployments.items()},
         "sources": [
             {"file": file, "key": key, "kind": source.kind, "ref": source.ref, "date": source.date.isoformat()}
+            | _own_file(file)
             for file, sources in used.items()
             for key, source in sources.items()
         ],
         "assumptions": list(_assumptions(scenario, used)),
     }
+
+
+def _own_file(file: str) -> dict[str, str]:
+    """Where an entry of the user's own catalog lies; nothing for those of the package."""
+    where = origin(*file.split("/", 1))
+    return {} if where == "package" else {"own_file": where}
 
 
 def package_version() -> str:
