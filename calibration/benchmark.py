@@ -1,19 +1,41 @@
 """Replay of a benchmark on one replica: the client as it was, the engine by the simulator, steps priced by a model."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import ceil
 
 import numpy as np
 
 from calibration.protocol import Measured, Protocol
+from calibration.queued import padded
 from simulator.cluster.cluster import ClusterPlan, Load, simulate_cluster
 from simulator.cluster.limits import Limits, StepTimes
 from simulator.cluster.paths import PathPlanner
 from simulator.cluster.records import ClusterRecords
 from simulator.cluster.traffic import RequestChunk
 from simulator.errors import ScenarioError
+from simulator.physics.step import StepShape
+from simulator.physics.step_model import CatalogStepModel
 
 BLOCK_TOKENS = 16
+
+
+class PaddedTimes:
+    """Steps without prompts run as the CUDA graph that holds their batch; the others run as they are."""
+
+    def __init__(self, model: CatalogStepModel, graphs: tuple[int, ...]) -> None:
+        """Price by the model."""
+        self.seconds: Callable[[StepShape], float] = model.seconds
+        self._model = model
+        self._graphs = graphs
+
+    def decode_affine(self, sequences: int) -> tuple[float, float]:
+        """Seconds of a step without prompts: first + second × context tokens."""
+        return self._model.decode_affine(sequences, padded_to=padded(sequences, self._graphs))
+
+
+def replay_model(protocol: Protocol, model: CatalogStepModel) -> Measured:
+    """Replay with a model's steps, in the graphs that the benchmark ran."""
+    return replay(protocol, PaddedTimes(model, protocol.graphs) if protocol.graphs else model)
 
 
 def replay(protocol: Protocol, times: StepTimes) -> Measured:

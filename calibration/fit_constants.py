@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from calibration.benchmark import replay
+from calibration.benchmark import replay_model
 from calibration.constants import FILE
 from calibration.protocol import Measured
 from calibration.robust import Floats, error
 from calibration.rows import Case, case_of, skip_reason
-from calibration.versions import older
+from calibration.versions import older, unstreamed
 from simulator.catalog.load import load_profile
 from simulator.physics.step_model import CatalogStepModel, step_model_with
 from simulator.spec.profile import EngineConstants, Error, Profile
@@ -38,10 +38,10 @@ CONSTANTS: dict[str, Range] = {
     "step_ms": Range(0.5, 0.3, 0.0, 5.0),
     "layer_us": Range(3.0, 3.0, 0.0, 40.0),
     "unfused_fraction": Range(0.7, 0.3, 0.0, 1.0),
-    "sequence_host_us": Range(10.0, 10.0, 0.0, 60.0),
+    "sequence_host_us": Range(5.0, 5.0, 0.0, 60.0),
     "request_host_ms": Range(15.0, 5.0, 0.0, 60.0),
 }
-HOST_BOUND = ("sglang",)
+PER_SEQUENCE = ("sglang", "trtllm")
 """Engines whose sequence_host_us is fitted; for the others it is 0, for it buys nothing on rows left out of the fit."""
 ROUNDS = 2
 OVERLAP_STEPS = 1
@@ -78,11 +78,11 @@ def predict(chosen: Sequence[Case], constants: EngineConstants) -> list[Measured
     models: dict[str, CatalogStepModel] = {}
     out = []
     for case in chosen:
-        key = f"{case.old_kernels} {case.deployment.model_dump_json()}"
+        key = f"{case.old_kernels} {case.streamed} {case.deployment.model_dump_json()}"
         if key not in models:
             models[key] = step_model_with(_profile(case, constants), case.deployment)
         protocol = replace(case.protocol, request_host_s=constants.request_host_ms * 1e-3)
-        out.append(replay(protocol, models[key]))
+        out.append(replay_model(protocol, models[key]))
     return out
 
 
@@ -92,7 +92,8 @@ def _profile(case: Case, constants: EngineConstants) -> Profile | None:
     if profile is None:
         return None
     profile = profile.model_copy(update={"constants": constants})
-    return older(profile) if case.old_kernels else profile
+    profile = older(profile) if case.old_kernels else profile
+    return profile if case.streamed else unstreamed(profile)
 
 
 def constants_at(point: Floats) -> EngineConstants:
@@ -174,7 +175,7 @@ def report(engine: str, chosen: Sequence[Case]) -> dict[str, Any]:
     fitted, _ = halves(case.group for case in chosen)
     on = [case.group in fitted for case in chosen]
     off = [not x for x in on]
-    fixed = [name == "sequence_host_us" and engine not in HOST_BOUND for name in CONSTANTS]
+    fixed = [name == "sequence_host_us" and engine not in PER_SEQUENCE for name in CONSTANTS]
     point = np.array([0.0 if held else limits.start for held, limits in zip(fixed, CONSTANTS.values(), strict=True)])
     for _ in range(ROUNDS):
         linear = linearise(chosen, point, fixed)

@@ -32,6 +32,8 @@ class Protocol:
     """Steps by which a token reaches the client after the step that computed it."""
     shortest: float = 0.8
     """Lengths are uniform from this share of the nominal to the nominal."""
+    graphs: tuple[int, ...] = ()
+    """Sequences of the CUDA graphs that decoding batches are padded to; empty: they are not padded."""
     request_host_s: float = 0.0
     """Time from a client's request to the scheduler's seeing it."""
     skip_burst: bool = False

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from calibration.protocol import Protocol
+from calibration.queued import queue
 from calibration.versions import is_old
 from simulator.catalog.load import load_engine, load_profile
 from simulator.physics.ledger import memory_ledger
@@ -22,6 +23,8 @@ BALANCE_WAIT = {"deepseek-v3": 60, "gpt-oss-120b": 50}
 Source: `attention_dp_config` with `enable_balance` of InferenceX dsr1_fp8_h200_trt_slurm.sh (timeout_iters 60) and
 gptoss_fp4_b200_trt_slurm.sh (TensorRT-LLM's default, 50).
 """
+SGLANG_CHUNK = 32768
+"""`--chunked-prefill-size` of InferenceX dsr1_fp8_h200.sh."""
 GPT_OSS_BUDGET = 20000
 """`max_num_tokens` of InferenceX gptoss_fp4_b200_trt_slurm.sh."""
 
@@ -39,6 +42,11 @@ class Case(NamedTuple):
     tokens_per_s_per_gpu: float
     old_kernels: bool = False
     """Whether it ran on a release with the kernels of calibration.versions."""
+
+    @property
+    def streamed(self) -> bool:
+        """Whether tokens went to a client as they came: not in an offline benchmark's queue."""
+        return self.protocol.concurrency is not None
 
 
 def skip_reason(row: Any) -> str:
@@ -125,8 +133,9 @@ def protocol_of(row: Any, deployment: Deployment, kv_tokens: int) -> Protocol:
     closed = row.load == "closed_loop"
     concurrency = int(row.concurrency) if closed else None
     trtllm = row.engine == "trtllm"
-    defaults = load_engine(row.engine).scheduler
-    budget = defaults.max_num_batched_tokens
+    budget = load_engine(row.engine).scheduler.max_num_batched_tokens
+    if row.engine == "sglang" and row.model == "deepseek-v3":
+        budget = SGLANG_CHUNK
     if trtllm and not closed:
         budget = max(budget, int(row.isl))
     if trtllm and closed:
@@ -136,13 +145,15 @@ def protocol_of(row: Any, deployment: Deployment, kv_tokens: int) -> Protocol:
         if row.model == "gpt-oss-120b":
             budget = GPT_OSS_BUDGET
     ranks = deployment.target.data_parallel
+    release = str(getattr(row, "engine_version", ""))
+    queued = queue((int(row.isl), int(row.osl)), kv_tokens, str(getattr(row, "source", "")), release)
     wait_iterations, wait_tokens = _wait(row, budget, ranks) if trtllm and closed else (0, 0)
     return Protocol(
         prompt_tokens=int(row.isl),
         output_tokens=int(row.osl),
-        requests=CLOSED_REQUESTS * concurrency if concurrency else _queued_requests(kv_tokens, row),
+        requests=CLOSED_REQUESTS * concurrency if concurrency else queued.requests,
         concurrency=concurrency,
-        max_num_seqs=concurrency if concurrency else 2048,
+        max_num_seqs=concurrency if concurrency else queued.max_num_seqs,
         token_budget=budget * ranks,
         kv_tokens=kv_tokens * ranks,
         chunked=not trtllm,
@@ -151,6 +162,7 @@ def protocol_of(row: Any, deployment: Deployment, kv_tokens: int) -> Protocol:
         wait_iterations=wait_iterations,
         wait_tokens=wait_tokens,
         shortest=0.8 if closed else 1.0,
+        graphs=() if closed else queued.graphs,
         request_host_s=request_host_s(row),
     )
 
@@ -173,12 +185,6 @@ def request_host_s(row: Any) -> float:
     """Time from a request to the scheduler's seeing it, by the profile."""
     profile = load_profile(row.gpu, row.engine)
     return 0.0 if profile is None else profile.constants.request_host_ms * 1e-3
-
-
-def _queued_requests(kv_tokens: int, row: Any) -> int:
-    """Enough to fill the KV four times, at most 3,000."""
-    each = int(row.isl) + int(row.osl)
-    return max(64, min(3000, 4 * kv_tokens // each))
 
 
 def read_rows(path: str) -> "pd.DataFrame":

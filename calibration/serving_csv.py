@@ -37,6 +37,8 @@ class ServingRow(NamedTuple):
     source: str
     measured_on: str = ""
     """ISO date; empty where the source does not say."""
+    engine_version: str = ""
+    """Release of the engine; empty where the source does not say."""
 
 
 WORDS = ("engine", "gpu", "model", "load")
@@ -45,8 +47,8 @@ COUNTS = ("tp", "isl", "osl")
 """Columns that every line fills with a whole number."""
 OPTIONAL_COUNTS = ("concurrency", "pp", "dp", "moe_tp", "moe_ep")
 MEASURED = ("ttft_ms", "tpot_ms", "output_tokens_per_s_per_gpu")
-TEXTS = ("id", "precision", "source", "measured_on")
-IGNORED = ("engine_version", "gemm", "moe")
+TEXTS = ("id", "precision", "source", "measured_on", "engine_version")
+IGNORED = ("gemm", "moe")
 REQUIRED = (*WORDS, *COUNTS)
 KNOWN = (*TEXTS, *REQUIRED, *OPTIONAL_COUNTS, *MEASURED, *IGNORED)
 LOADS = ("closed_loop", "queued_at_once")

@@ -14,13 +14,13 @@ from math import isfinite, nan
 from pathlib import Path
 from typing import NamedTuple
 
-from calibration.benchmark import replay
+from calibration.benchmark import replay_model
 from calibration.causes import Circumstances, likely_cause
 from calibration.fitted_on import half_of
 from calibration.protocol import Measured, Protocol
 from calibration.rows import Case, case_of, deployment_of, skip_reason
 from calibration.serving_csv import ServingRow, read_serving
-from calibration.versions import older
+from calibration.versions import older, unstreamed
 from simulator.catalog.load import load_model, load_profile
 from simulator.errors import SimulatorError
 from simulator.physics.ledger import memory_ledger
@@ -112,7 +112,7 @@ def _predicted(row: ServingRow, case: Case) -> Outcome:
     nothing = Outcome(row, case.group, half, nan, nan, nan, nan, skipped=skipped)
     if protocol.kv_tokens < protocol.prompt_tokens + protocol.output_tokens:
         return nothing._replace(reason=f"no room for one request: KV for {protocol.kv_tokens:,} tokens")
-    found = replay(protocol, model)
+    found = replay_model(protocol, model)
     shape = _decode_step(protocol, model, found)[1]
     closed = protocol.concurrency is not None
     target = case.deployment.target
@@ -180,14 +180,17 @@ def _flag(row: ServingRow, protocol: Protocol, model: CatalogStepModel, found: M
 
 def step_model(case: Case) -> CatalogStepModel:
     """The step model of a row, with its release's kernels; rows that share it share what it has computed."""
-    return _remembered_model(case.deployment.model_dump_json(), case.old_kernels)
+    return _remembered_model(case.deployment.model_dump_json(), case.old_kernels, case.streamed)
 
 
 @lru_cache(maxsize=64)
-def _remembered_model(deployment: str, old_kernels: bool) -> CatalogStepModel:
+def _remembered_model(deployment: str, old_kernels: bool, streamed: bool) -> CatalogStepModel:
     spec = Deployment.model_validate_json(deployment)
     profile = load_profile(spec.gpu, spec.engine.policy)
-    return step_model_with(older(profile) if profile is not None and old_kernels else profile, spec)
+    if profile is not None:
+        profile = older(profile) if old_kernels else profile
+        profile = profile if streamed else unstreamed(profile)
+    return step_model_with(profile, spec)
 
 
 # Processes.

@@ -51,7 +51,7 @@ class Machine(NamedTuple):
 
     @property
     def sequence_s(self) -> float:
-        """Host time of a decoding sequence in a step; hidden while the kernels take longer."""
+        """Host time that a decoding sequence adds to a step."""
         return self.profile.constants.sequence_host_us * 1e-6 if self.profile is not None else 0.0
 
 
@@ -179,8 +179,8 @@ class Forward:
         return self.machine.policy.overhead.sampling_us_per_step * 1e-6
 
     def hosting_s(self, sequences: int, queries: int) -> float:
-        """Host time of the decoding sequences beyond what their layers take: zero unless the host is the slower."""
-        return max(0.0, sequences * self.machine.sequence_s - self.layers(sequences * queries).total_s)
+        """Host time of the decoding sequences; nothing hides it."""
+        return sequences * self.machine.sequence_s
 
     def bound_by_flops(self, queries: int) -> bool:
         """Whether decode attention takes longer to multiply than to read."""

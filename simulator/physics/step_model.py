@@ -113,10 +113,13 @@ class CatalogStepModel:
             + self.draft.prefill_context_s * prefill_context,
         )
 
-    def decode_affine(self, sequences: int, draft_tokens: int | None = None) -> Affine:
-        """Seconds of a decode-only step as (a, b): a + b × context_tokens; by default with the deployment's K."""
+    def decode_affine(self, sequences: int, draft_tokens: int | None = None, padded_to: int = 0) -> Affine:
+        """Seconds of a decode-only step as (a, b): a + b × context_tokens; by default with the deployment's K.
+
+        padded_to: sequences of the CUDA graph that runs the step; 0: as many as there are.
+        """
         k = self.draft_tokens if draft_tokens is None else draft_tokens
-        verify_tokens = sequences * (k + 1)
+        verify_tokens = (padded_to or sequences) * (k + 1)
         constant, slope = self._decode_s[sequences, k]
         return self._rows_s[verify_tokens] + self._logits_s[verify_tokens] + constant, slope
 

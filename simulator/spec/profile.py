@@ -188,7 +188,7 @@ class EngineConstants(Spec):
     step_ms: NotNegative = 0.0
     """Host time of a step that kernels do not hide: scheduling, input preparation, sampling launches [ms]."""
     sequence_host_us: NotNegative = 0.0
-    """Host time of each decoding sequence in a step; it is hidden while the kernels take longer [µs]."""
+    """Host time that each decoding sequence adds to a step: bookkeeping of its token and its delivery [µs]."""
     request_host_ms: NotNegative = 0.0
     """Time from a client's sending a request to the scheduler's seeing it: HTTP, tokenising, queues [ms]."""
     overlap_steps: CountOrZero = 0

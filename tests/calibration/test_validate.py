@@ -87,7 +87,7 @@ def test_a_row_that_cannot_be_predicted_says_why(changes, says):
 
 
 def test_what_a_row_meets_never_ends_the_run(monkeypatch):
-    monkeypatch.setattr(module, "replay", lambda protocol, model: 1 / 0)
+    monkeypatch.setattr(module, "replay_model", lambda protocol, model: 1 / 0)
 
     assert outcome(ROW).reason == "internal error: ZeroDivisionError: division by zero"
 
