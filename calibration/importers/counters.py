@@ -114,8 +114,13 @@ def _tensorrt_llm(scrape: Scrape, where: str, options: ReadOptions) -> Acceptanc
 
 def _sglang(scrape: Scrape, where: str, options: ReadOptions) -> AcceptanceFinding:
     """A gauge of tokens per step, bonus included, over the engine's last interval."""
-    length = scrape.total("sglang:spec_accept_length")
-    assert length is not None
+    lengths = [value for (name, _), value in scrape.samples.items() if name == "sglang:spec_accept_length"]
+    if len(lengths) > 1:
+        raise ScenarioError(
+            f"{where}: sglang:spec_accept_length of {len(lengths)} engines: gauges do not add up; choose one with "
+            "--label NAME=VALUE"
+        )
+    length = lengths[0]
     if length < 1:
         raise ScenarioError(
             f"{where}: sglang:spec_accept_length is {length:g}: it counts the bonus token, so it is 1 or more while "

@@ -50,6 +50,13 @@ COUNTERS = [
     of("import-not-a-number", samples.METRICS.replace(" 800.0", " many"), "given:8", "'many' is not a number"),
     of("import-no-k", samples.TRTLLM, "not in how many steps", "--draft-tokens K"),
     of("import-k-too-small", samples.SGLANG, "2.65", "commit at most 2", options="--draft-tokens 1"),
+    of(
+        "import-gauges-added",
+        samples.SGLANG + samples.SGLANG.replace('dp_rank="0"', 'dp_rank="1"'),
+        "of 2 engines",
+        "gauges do not add up",
+        options="--sum",
+    ),
     of("import-idle-gauge", samples.SGLANG.replace("2.65", "0.0"), "it is 1 or more while"),
 ]
 

@@ -31,8 +31,7 @@ def shares_of(numbers):
     return tuple(n / sum(numbers) for n in numbers)
 
 
-@pytest.fixture(scope="module")
-def full():
+def step_model(model, tensor_parallel):
     draft = {"model": "llama-3.2-1b", "acceptance": {"all": {"survival": [0.5, 0.4, 0.3]}}}
     return build_step_model(
         Deployment.model_validate(
@@ -40,12 +39,17 @@ def full():
                 "gpu": "h200-sxm",
                 "replicas": 1,
                 "price": 3.0,
-                "target": {"model": "llama-3.1-8b", "weights": "fp8", "tensor_parallel": 1},
+                "target": {"model": model, "weights": "fp8", "kv": "fp8", "tensor_parallel": tensor_parallel},
                 "engine": {"policy": "vllm", "max_model_len": 4096},
                 "speculation": {"kind": "drafts", "drafts": {"d": draft}, "propose": {"draft_tokens": K}},
             }
         )
     )
+
+
+@pytest.fixture(scope="module")
+def full():
+    return step_model("llama-3.1-8b", 1)
 
 
 def decode(sequences, k=K, context=500.0):
@@ -99,6 +103,16 @@ def test_never_drafting_is_plain_decoding_and_the_drafts_own_time(full, shape):
     for cause in (name for name in CAUSES if name != "draft_s"):
         assert getattr(never, cause) == pytest.approx(getattr(plain, cause), rel=1e-9)
     assert never.draft_s == full.cost(shape).draft_s > 0
+
+
+def test_attention_that_computes_its_queries_is_counted_by_sequence():
+    mla, shape = step_model("deepseek-v3", 8), decode(64, context=8000.0)
+
+    cost = DraftedStepModel(mla, MIX).cost(shape)
+
+    each = [mla.cost(shape._replace(draft_tokens=k)).attention_s for k in range(K + 1)]
+    assert each[0] < each[K]
+    assert cost.attention_s == pytest.approx(sum(share * s for share, s in zip(MIX, each, strict=True)))
 
 
 @pytest.mark.parametrize("shape", [decode(1), decode(32), decode(33), decode(256), mixed(5)])
