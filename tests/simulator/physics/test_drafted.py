@@ -16,7 +16,7 @@ from simulator.physics.drafted import (
     rows_distribution,
 )
 from simulator.physics.step import CAUSES, StepShape
-from simulator.physics.step_model import build_step_model
+from simulator.physics.step_model import step_model_with
 from simulator.physics.survival import acceptance_table, mean_over_steps, survival_for
 from simulator.spec.deployment import Deployment
 from simulator.spec.policy import AcceptancePreset
@@ -33,7 +33,8 @@ def shares_of(numbers):
 
 def step_model(model, tensor_parallel):
     draft = {"model": "llama-3.2-1b", "acceptance": {"all": {"survival": [0.5, 0.4, 0.3]}}}
-    return build_step_model(
+    return step_model_with(
+        None,
         Deployment.model_validate(
             {
                 "gpu": "h200-sxm",
@@ -43,7 +44,7 @@ def step_model(model, tensor_parallel):
                 "engine": {"policy": "vllm", "max_model_len": 4096},
                 "speculation": {"kind": "drafts", "drafts": {"d": draft}, "propose": {"draft_tokens": K}},
             }
-        )
+        ),
     )
 
 
