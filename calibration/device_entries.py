@@ -66,15 +66,17 @@ def gpu_entry(name: str, data: Mapping[str, Any], day: date) -> Gpu:
     )  # fmt: skip
 
 
-def links_entry(name: str, day: date) -> Links:
-    """One device: no message ever leaves it."""
+def links_entry(name: str, data: Mapping[str, Any], day: date) -> Links:
+    """One device: no message leaves it, and what is handed over is copied within its memory."""
+    kernels = data["kernels"]
+    copy = {"latency_us": kernels["launch_s"] * 1e6, "gb_per_s": kernels["copy_bytes_per_s"] / 2e9, "source": "copies"}
     return Links.model_validate(
         {
             "name": name,
             "all_reduce": {},
-            "point_to_point": {},
-            "source": "none",
-            "sources": {"none": {"kind": "derived", "ref": "one device", "date": day}},
+            "point_to_point": {"pcie": copy},
+            "source": "copies",
+            "sources": {"copies": {"kind": "measured", "ref": "launches and copies within one device", "date": day}},
         }
     )
 

@@ -45,7 +45,7 @@ def fit_device(data: Mapping[str, Any], name: str, day: date | None = None) -> D
     """Fit everything under this catalog name; day: of the measurements (default: the file's own)."""
     _complete(data)
     when = day or datetime.fromtimestamp(data["loads"][-1].get("at", 0.0), UTC).date()
-    gpu, links = gpu_entry(name, data, when), links_entry(name, when)
+    gpu, links = gpu_entry(name, data, when), links_entry(name, data, when)
     steps, gap_s = read_steps(data)
     model = measured_model(data, when)
     bare = StepSurface.model_validate(_surface(data, steps, gap_s))

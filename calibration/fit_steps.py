@@ -152,15 +152,20 @@ def _fit_rows(rows: Floats, seconds: Floats, weights: Floats, ratio: float) -> d
 
 
 def _fit_decode(fit: Steps, seconds: Floats, tokens: Floats) -> dict[str, Any]:
-    """Constant + per sequence + per position of context, each a curve by the tokens of a sequence that never falls."""
+    """Constant + per sequence + per position of context, each a curve by the tokens of a sequence that never falls.
+
+    The slope has knots where several contexts were measured; between them it is linear.
+    """
     some = fit.sequences > 0.0
     n, context, tokens, wanted = fit.sequences[some], fit.context[some], tokens[some], seconds[some]
     knots = np.unique(tokens)
     knots = knots if len(knots) > 1 else np.append(knots, knots[-1] + 1.0)
-    basis = never_falling(hats(tokens, knots))
-    design = np.concatenate([basis, basis * n[:, None], basis * context[:, None]], axis=1)
+    basis, bends = never_falling(hats(tokens, knots)), _with_contexts(tokens, context / n)
+    slopes = never_falling(hats(tokens, bends))
+    design = np.concatenate([basis, basis * n[:, None], slopes * context[:, None]], axis=1)
     found = robust_fit(design, wanted, 1.0 / fit.total[some])
-    constant, each, slope = (np.cumsum(part) * _US for part in np.split(found, 3))
+    constant, each = (np.cumsum(part) * _US for part in np.split(found[: 2 * len(knots)], 2))
+    slope = hats(knots, bends) @ np.cumsum(found[2 * len(knots) :]) * _US
     sequences = np.unique(n).astype(int).tolist()
     sequences = sequences if len(sequences) > 1 else [*sequences, sequences[-1] + 1]
     return {
@@ -170,6 +175,13 @@ def _fit_decode(fit: Steps, seconds: Floats, tokens: Floats) -> dict[str, Any]:
         "per_token_us": [[digits(v, 5) for v in slope]] * len(sequences),
         "max_context": int((context / n).max()),
     }
+
+
+def _with_contexts(tokens: Floats, context: Floats) -> Floats:
+    """Tokens of a sequence at which contexts were measured that differ twofold or more; all where there are none."""
+    every = np.unique(tokens)
+    spread = [context[tokens == t].max() >= 2.0 * context[tokens == t].min() for t in every]
+    return np.asarray(every[spread] if any(spread) else every)
 
 
 def _fit_prompts(fit: Steps, seconds: Floats) -> dict[str, Any]:

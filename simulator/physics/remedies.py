@@ -92,8 +92,10 @@ def _no_draft(deployment: Deployment) -> Changes:
 
 
 def _larger_gpus(deployment: Deployment) -> Changes:
-    now = load_gpu(deployment.gpu).memory.visible_bytes
-    sizes = sorted((load_gpu(name).memory.visible_bytes, name) for name in names("gpus"))
+    gpu = load_gpu(deployment.gpu)
+    now, cpu = gpu.memory.visible_bytes, gpu.architecture == "cpu"
+    alike = [other for name in names("gpus") if ((other := load_gpu(name)).architecture == "cpu") == cpu]
+    sizes = sorted((other.memory.visible_bytes, other.name) for other in alike)
     for size, name in sizes:
         if size > now:
             yield f"gpu {name}", deployment.model_copy(update={"gpu": name})

@@ -36,6 +36,8 @@ def test_attention_is_recovered_by_sequences_and_queries():
 
     assert decode["floor_us"][-1][q] == pytest.approx(16 * 1_400, rel=0.02)
     assert decode["per_token_us"][0][q] == pytest.approx(3.6, rel=0.02)
+    between = decode["tokens"].index(3)
+    assert decode["per_token_us"][0][between] == pytest.approx(3.2, rel=0.03)
 
 
 def test_noise_and_outliers_hardly_move_it():

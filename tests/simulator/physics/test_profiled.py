@@ -128,7 +128,7 @@ def test_a_weight_format_without_a_table_is_uncalibrated_and_the_rest_is_not():
     calibration = build_step_model(deployment(weights="awq_int4")).calibration
 
     assert calibration.uncalibrated == ("awq_int4 linear layers",)
-    assert calibration.profile is TRTLLM
+    assert calibration.profile == TRTLLM
 
 
 def test_a_gpu_without_a_profile_runs_on_the_catalog():
