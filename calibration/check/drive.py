@@ -1,6 +1,7 @@
 """A point run on the engine, and all that is compared later written down."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from time import sleep
 from typing import Any
 
 from calibration.check.run import Composition, EngineLimits, Point, RequestRow, Run, StepTaken
@@ -31,12 +32,22 @@ class WatchedScheduler(Scheduler):
         return plan
 
 
-def drive(point: Point, engine: Engine, requests: Sequence[Request], about: dict[str, Any]) -> Run:
-    """Serve the requests of a point to their end."""
+def drive(
+    point: Point,
+    engine: Engine,
+    requests: Sequence[Request],
+    about: dict[str, Any],
+    clock: Callable[[], float] | None = None,
+    wait: Callable[[float], None] = sleep,
+) -> Run:
+    """Serve the requests of a point to their end.
+
+    clock, wait: what time the engine goes by, and how it is let pass; None: the wall's, from now on.
+    """
     engine.scheduler = watched = WatchedScheduler(engine.scheduler)
-    engine.clock = clock_from_now()
+    engine.clock = clock or clock_from_now()
     clients = point.clients
-    for _ in serve(engine, requests) if clients is None else serve_clients(engine, requests, clients):
+    for _ in serve(engine, requests, wait) if clients is None else serve_clients(engine, requests, clients):
         pass
     return Run(
         point=point,

@@ -98,6 +98,7 @@ def predict_timing(predictor: Predictor, run: Run) -> Figures:
 def _simulated(
     point: Point, limits: EngineLimits, requests: Sequence[Offered], times: StepTimes, planner: PathPlanner
 ) -> Figures:
-    plan = ClusterPlan(1, "round_robin", limits_of_engine(limits, point.draft_tokens), times, planner)
+    step_by_step = limits_of_engine(limits, point.draft_tokens)._replace(step_by_step=True)
+    plan = ClusterPlan(1, "round_robin", step_by_step, times, planner)
     records = simulate_cluster(plan, load_of(point, requests))
     return figures(records, open_loop=point.clients is None)
