@@ -42,7 +42,7 @@ class AcceptancePlan:
     """A file or folder of the user's own, instead of the domains."""
     requests: int = 16
     """By domain."""
-    tokens: int = 96
+    tokens: int = 64
     """Output tokens a request, at most."""
     prompt_tokens: int = 96
     """Of prompts that are texts to be continued."""

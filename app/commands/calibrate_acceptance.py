@@ -43,7 +43,7 @@ def acceptance(
     domain: Domains = None,
     text: Text = None,
     requests: Requests = 16,
-    tokens: Tokens = 96,
+    tokens: Tokens = 64,
     threads: Threads = None,
     out: OutFolder = None,
     force: Force = False,
