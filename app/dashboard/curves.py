@@ -7,10 +7,13 @@ from typing import Any
 
 from app.dashboard.estimates import alone
 from simulator.physics.ledger import memory_ledger
-from simulator.planning.load_curve import LoadCurve, load_curve
+from simulator.planning.load_curve import LoadCurve, SteadyLoads, curve_at, steady_loads
 from simulator.planning.speculation_gain import SpeculationGrid, speculation_grid
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
+
+STEADY = ("poisson", "constant", "gamma")
+"""Arrivals at one rate."""
 
 
 def curve_of(scenario: Scenario, name: str) -> LoadCurve:
@@ -30,7 +33,23 @@ def ledger_of(deployments: Mapping[str, Deployment]) -> list[dict[str, Any]]:
 
 @lru_cache(maxsize=256)
 def _curve(document: str, name: str) -> LoadCurve:
-    return load_curve(Scenario.model_validate_json(document), name)
+    scenario = Scenario.model_validate_json(document)
+    return curve_at(_steady(alone(_whatever_load(scenario, name), name), name), scenario, name)
+
+
+@lru_cache(maxsize=128)
+def _steady(document: str, name: str) -> SteadyLoads:
+    return steady_loads(Scenario.model_validate_json(document), name)
+
+
+def _whatever_load(scenario: Scenario, name: str) -> Scenario:
+    """The scenario with a price of 1, and a rate of 1 where arrivals are steady: neither moves a steady state."""
+    spec, workload = scenario.deployments[name], scenario.workload
+    if workload.arrivals.kind in STEADY:
+        arrivals = workload.arrivals.model_copy(update={"rate_per_s": 1.0})
+        workload = workload.model_copy(update={"arrivals": arrivals})
+    deployments = {name: spec.model_copy(update={"price": 1.0})}
+    return scenario.model_copy(update={"workload": workload, "deployments": deployments})
 
 
 @lru_cache(maxsize=256)

@@ -116,7 +116,7 @@ def distribution_figure(drawn: Sequence[Drawn], metric: Metric, limit_s: float |
             name=safe(one.name), hovertemplate="%{fullData.name}: %{text}<extra></extra>",
         )  # fmt: skip
     values = [value for trace in shown.data for value in trace.x if value and value > 0]
-    shown.update_xaxes(**log_axis(values, limit_text))
+    shown.update_xaxes(**log_axis(values, limit_text, most=6), tickangle=0)
     shown.update_yaxes(range=[0, 1.02], tickformat=".0%")
     if limit_s:
         upright(shown, limit_s, f"target {limit_text(limit_s)}", LIMIT)
@@ -217,12 +217,15 @@ def _knee(shown: go.Figure, one: Drawn, points: Sequence[tuple[float, float | No
 
 def _marker(
     shown: go.Figure, one: Drawn, x: Sequence[float], y: Sequence[float], *, says: Sequence[str],
-    symbol: str | None = None, opacity: float = 1.0, error: Mapping[str, Any] | None = None,
+    symbol: str | None = None, faint: bool = False, error: Mapping[str, Any] | None = None,
 ) -> None:  # fmt: skip
-    marker = one.look.marker | ({} if symbol is None else {"symbol": symbol})
+    if not x:
+        return
+    marker = one.look.marker | ({} if symbol is None else {"symbol": symbol}) | ({"size": 6} if faint else {})
     shown.add_scatter(
-        x=x, y=y, mode="markers", marker=marker, opacity=opacity, error_y=error, text=says, name=safe(one.name),
-        legendgroup=one.name, showlegend=False, hovertemplate="%{fullData.name}: %{text}<extra></extra>",
+        x=x, y=y, mode="markers", marker=marker, opacity=0.5 if faint else 1.0, error_y=error, text=says,
+        name=safe(one.name), legendgroup=one.name, showlegend=False,
+        hovertemplate="%{fullData.name}: %{text}<extra></extra>",
     )  # fmt: skip
 
 
@@ -241,14 +244,14 @@ def _trials(shown: go.Figure, one: Drawn, measure: Measure) -> None:
         f"replication {trial['replication']}"
         for trial, value in zip(known, values, strict=True)
     ]
-    _marker(shown, one, [float(trial["req_per_s"]) for trial in known], values, says=says, opacity=0.45)
+    _marker(shown, one, [float(trial["req_per_s"]) for trial in known], values, says=says, faint=True)
 
 
 def _good_trials(shown: go.Figure, one: Drawn) -> None:
     known = _known_trials(one, "goodput_req_per_s")
     says = [f"{significant(t['goodput_req_per_s'])} good requests/s · simulated" for t in known]
     values = [float(trial["goodput_req_per_s"]) for trial in known]
-    _marker(shown, one, [float(trial["load"]) for trial in known], values, says=says, opacity=0.45)
+    _marker(shown, one, [float(trial["load"]) for trial in known], values, says=says, faint=True)
 
 
 def _at_offered(shown: go.Figure, one: Drawn, measure: Measure) -> None:

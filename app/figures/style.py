@@ -26,8 +26,8 @@ FAINT = "rgba(128, 128, 128, 0.75)"
 LIMIT = "#d1495b"
 """Targets and limits."""
 
-CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
-"""What a page hands to Plotly beside the figure."""
+CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
+"""What a page hands to Plotly beside the figure: figures are read and kept, not zoomed."""
 
 
 class Look(NamedTuple):
@@ -111,10 +111,10 @@ def safe(text: str) -> str:
     return escape(text, quote=False)
 
 
-def log_axis(values: Sequence[float], label: Label) -> dict[str, Any]:
+def log_axis(values: Sequence[float], label: Label, most: int = 8) -> dict[str, Any]:
     """Settings of a logarithmic axis with ticks at round values, labelled by a function."""
     scale = log_scale(values, 0.0, 1.0)
-    ticks = log_ticks(scale.low, scale.high, 8)
+    ticks = log_ticks(scale.low, scale.high, most)
     return {
         "type": "log",
         "range": [log10(scale.low), log10(scale.high)],

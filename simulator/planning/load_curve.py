@@ -47,26 +47,45 @@ class LoadCurve(NamedTuple):
     """`ttft_s`, `tpot_s`, `e2e_s` at the offered load, by the shares [s]."""
 
 
+class SteadyLoads(NamedTuple):
+    """What of a curve depends neither on the offered load nor on the price."""
+
+    cluster: SteadyCluster
+    loads: list[Load]
+    capacity_req_per_s: float
+
+
 def load_curve(scenario: Scenario, deployment: str) -> LoadCurve:
     """The curve of a deployment.
 
     Raises ScenarioError when it does not fit into its GPUs.
     """
+    return curve_at(steady_loads(scenario, deployment), scenario, deployment)
+
+
+def steady_loads(scenario: Scenario, deployment: str) -> SteadyLoads:
+    """The steady states from idle to saturation.
+
+    Raises ScenarioError when the deployment does not fit into its GPUs.
+    """
     cluster = steady_cluster(scenario, deployment)
-    axis = load_axis(scenario.workload, scenario.seed, 0)
-    offered = cluster.offered(axis.kind, axis.offered)
     capacity, saturation = cluster.capacity(), cluster.saturation()
     rates = {share * saturation for share in SHARES} | {capacity}
-    loads = [cluster.at(rate) for rate in sorted(rate for rate in rates if 0.0 < rate < saturation)]
+    return SteadyLoads(cluster, [cluster.at(rate) for rate in sorted(rates) if 0.0 < rate < saturation], capacity)
+
+
+def curve_at(steady: SteadyLoads, scenario: Scenario, deployment: str) -> LoadCurve:
+    """The curve at the scenario's offered load and the deployment's price."""
+    axis = load_axis(scenario.workload, scenario.seed, 0)
+    offered = steady.cluster.offered(axis.kind, axis.offered)
     spec = scenario.deployments[deployment]
     usd_per_hour = resolve_price(spec).usd_per_gpu_hour * spec.num_gpus
-    quantiles = {name: _quantiles(getattr(offered.latencies, name)) for name in ("ttft_s", "tpot_s", "e2e_s")}
     return LoadCurve(
-        [_point(cluster, load, usd_per_hour) for load in loads],
-        capacity,
+        [_point(steady.cluster, load, usd_per_hour) for load in steady.loads],
+        steady.capacity_req_per_s,
         offered.rate_per_s,
         LEVELS.tolist(),
-        quantiles,
+        {name: _quantiles(getattr(offered.latencies, name)) for name in ("ttft_s", "tpot_s", "e2e_s")},
     )
 
 

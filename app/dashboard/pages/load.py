@@ -13,12 +13,14 @@ from app.figures import load as figures
 from app.figures.load import Drawn, Measure, Metric
 from app.figures.style import CONFIG, looks
 from app.format import duration, significant, usd
+from app.report.charts import knee_of
 from app.tables.figures import Limits, limits_of
 from simulator.catalog.load import load_profile
 from simulator.outcome.latency import STATISTICS
 from simulator.spec.scenario import Scenario
 
 METRICS: tuple[Metric, ...] = ("ttft_s", "tpot_s", "e2e_s")
+COST_AT_CAPACITY = "usd_per_million_output_tokens_at_capacity"
 STATED = ("p50", "p90", "p95", "p99", "mean")
 
 
@@ -103,21 +105,40 @@ def _chart(title: str, figure: go.Figure, alt: str) -> None:
 
 def _table(drawn: Sequence[Drawn], measure: Measure) -> list[dict[str, str]]:
     """Capacity, knee, latency and cost in words: what the lines show to those who cannot see them."""
-    rows = []
-    for one in drawn:
-        points = one.curve.points
-        latency = [(p.req_per_s, p.latencies[measure.metric][measure.statistic] or 0.0) for p in points]
-        cost = [(p.req_per_s, p.usd_per_million_output_tokens or 0.0) for p in points]
-        rows.append(
-            {
-                "requests/s": one.name,
-                "capacity": significant(one.curve.capacity_req_per_s),
-                "knee": significant(figures.knee_of(one.curve)),
-                f"{measure.name} now": duration(figures.between(one.curve.offered_req_per_s, latency)),
-                "$/M at capacity": usd(figures.between(one.curve.capacity_req_per_s, cost)),
-            }
-        )
-    return rows
+    return [
+        {
+            "deployment": one.name,
+            "capacity [req/s]": significant(_of_row(one, "capacity_req_per_s") or one.curve.capacity_req_per_s),
+            "knee [req/s]": significant(_knee(one)),
+            f"{measure.name} now": duration(_latency_now(one, measure)),
+            "$/M at capacity": usd(_of_row(one, COST_AT_CAPACITY) or _cost_at_capacity(one)),
+        }
+        for one in drawn
+    ]
+
+
+def _of_row(one: Drawn, field: str) -> float | None:
+    """A simulated figure; None before a simulation."""
+    value: float | None = (one.row or {}).get(field)
+    return value
+
+
+def _knee(one: Drawn) -> float | None:
+    trials = (one.evidence or {}).get("trials") or ()
+    return knee_of(trials, "req_per_s") if trials else figures.knee_of(one.curve)
+
+
+def _latency_now(one: Drawn, measure: Measure) -> float | None:
+    if one.row is not None:
+        value: float | None = one.row[measure.metric][measure.statistic]
+        return value
+    points = [(p.req_per_s, p.latencies[measure.metric][measure.statistic] or 0.0) for p in one.curve.points]
+    return figures.between(one.curve.offered_req_per_s, points)
+
+
+def _cost_at_capacity(one: Drawn) -> float | None:
+    points = [(p.req_per_s, p.usd_per_million_output_tokens or 0.0) for p in one.curve.points]
+    return figures.between(one.curve.capacity_req_per_s, points)
 
 
 def _says(found: Answer) -> str:
@@ -127,7 +148,7 @@ def _says(found: Answer) -> str:
         "target), faint beyond. A triangle marks the knee: the most throughput for its mean response time."
     )
     points = (
-        " Points are simulated loads; at the offered load with a 95 % interval over replications."
+        " Points are simulated loads; at the offered load with the 95 % interval. The table is the simulation's."
         if found.method == "simulated"
         else " Simulate (above) sets points with intervals beside the lines."
     )
