@@ -8,13 +8,14 @@ from typing import Any
 import yaml
 
 from calibration.fit_device import DeviceFit
-from calibration.identity import require_same_device
+from calibration.identity import differences, require_same_device
 from calibration.profiles import dump
 from simulator.catalog.load import NOUNS, forget, names, origin
 from simulator.catalog.own import DEFAULT, VARIABLE, own_folder
 from simulator.errors import CatalogError
 from simulator.spec.base import Spec
 from simulator.spec.profile import Profile
+from simulator.spec.step_surface import StepSurface
 
 
 def catalog_folder(named: Path | None) -> Path:
@@ -35,6 +36,8 @@ def write_device(found: DeviceFit, folder: Path, *, force: bool) -> list[Path]:
     if file.exists() and found.profile.device is not None:
         before = Profile.model_validate_json(file.read_bytes())
         require_same_device(before.device, found.profile.device, str(file), force=force)
+        others = [surface for surface in before.steps if _kept(surface, before, found)]
+        found = found._replace(profile=found.profile.model_copy(update={"steps": (*found.profile.steps, *others)}))
     written = [_write(folder / "gpus" / f"{name}.yaml", _yaml(found.gpu))]
     written.append(_write(folder / "links" / f"{name}.yaml", _yaml(found.links)))
     if found.model is not None:
@@ -42,6 +45,13 @@ def write_device(found: DeviceFit, folder: Path, *, force: bool) -> list[Path]:
     written.append(_write(file, dump(found.profile)))
     forget()
     return written
+
+
+def _kept(surface: StepSurface, before: Profile, found: DeviceFit) -> bool:
+    """Whether the steps of another model stay: they were measured on the same device."""
+    device = found.profile.device
+    same = before.device is not None and device is not None and not differences(before.device, device)
+    return same and surface.model != found.surface.model
 
 
 def _yaml(spec: Spec) -> str:

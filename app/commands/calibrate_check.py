@@ -1,7 +1,7 @@
 """`specfleet calibrate check`: predicted against measured for serving runs that no fit has seen."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,20 +16,26 @@ GpuName = Annotated[
     str | None, typer.Option("--gpu", metavar="NAME", help="Device whose profile is checked (default: the only one).")
 ]
 AcceptanceFolder = Annotated[
-    Path, typer.Option("--acceptance", metavar="DIR", help="Where `calibrate acceptance` wrote its folders.")
+    Path | None,
+    typer.Option("--acceptance", metavar="DIR", help="What `calibrate acceptance` measured (default: your catalog's)."),
 ]
 OutFolder = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Folder of the check (default: runs/check-SIZE).")
 ]
-Again = Annotated[bool, typer.Option("--force", help="Measure anew what is there.")]
+Clock = Annotated[
+    Literal["wall", "cpu"],
+    typer.Option("--clock", help="cpu: seconds that the process computes, for one thread on a busy machine."),
+]
+Again = Annotated[bool, typer.Option("--force", help="Measure anew what is there; take the profile of another device.")]
 
 
 def check(
     quick: Quick = False,
     full: Full = False,
     gpu: GpuName = None,
-    acceptance: AcceptanceFolder = Path("runs"),
+    acceptance: AcceptanceFolder = None,
     out: OutFolder = None,
+    clock: Clock = "wall",
     force: Again = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -50,13 +56,15 @@ def check(
     """
     from app.console import note, print_json
     from app.progress import ProgressBar
+    from simulator.catalog.own import DEFAULT, own_folder
 
     if quick and full:
         raise typer.BadParameter("either --quick or --full", param_hint="--full")
     checking = _loaded()
     size = "quick" if quick else "full" if full else "default"
     folder = out or Path("runs") / f"check-{size}"
-    plan = checking.Plan(size, gpu or checking.profiled_gpu(), folder, acceptance, force=force)
+    texts = acceptance or (own_folder() or Path(DEFAULT)) / "measured"
+    plan = checking.Plan(size, gpu or checking.profiled_gpu(), folder, texts, clock, force=force)
     with ProgressBar(quiet=quiet) as bar:
         bar.describe("serving")
         found = checking.check(plan, bar.update, lambda text: note(text, quiet=quiet))

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from calibration.check.drive import drive, limits_of
+from calibration.check.drive import CpuTime, drive, limits_of
 from calibration.check.offered import Offered
 from calibration.check.predict import Predictor, predict
 from calibration.check.run import EngineLimits, Point, Run, load, save
@@ -49,6 +49,9 @@ class Driven(Protocol):
 
     def requests(self, point: Point) -> list[Request]:
         """The requests of a point."""
+
+    def time(self) -> CpuTime | None:
+        """What a run goes by; None: the wall's clock."""
 
 
 def points_of(name: str, grid: Grid, saturation_per_s: float, seed: int) -> list[Point]:
@@ -128,7 +131,7 @@ def run_points(
         if run is None:
             if not warm:
                 warm = _warmed_up(driven, point)
-            run = drive(point, driven.engine(point), driven.requests(point), about())
+            run = drive(point, driven.engine(point), driven.requests(point), about(), driven.time())
             save(run, path)
         runs.append(run)
         done += weight

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from calibration.check import acceptance
 from calibration.check.campaign import (
@@ -24,12 +24,14 @@ from calibration.check.predict import Predictor
 from calibration.check.run import Point
 from calibration.check.summary import summary
 from calibration.check.workload import SMOLLM2, TINY, Bench, System, load
+from calibration.identity import require_same_device
 from engine.commands.machine import about_machine
 from simulator.catalog.load import load_profile, names
 from simulator.errors import ScenarioError
 from simulator.spec.deployment import Deployment
 from simulator.spec.profile import Profile
 from simulator.spec.speculation import Acceptance
+from simulator.spec.step_surface import Device
 
 ENGINE = "specfleet"
 """The engine policy of the project's own engine."""
@@ -63,6 +65,8 @@ class Plan:
     folder: Path
     acceptance: Path
     """Folder that `calibrate acceptance` wrote into."""
+    clock: str = "wall"
+    """`wall`, or `cpu`: the seconds that the process computes."""
     seed: int = 7
     force: bool = False
 
@@ -110,7 +114,7 @@ def check(plan: Plan, tell: Progress, say: Callable[[str], None]) -> dict[str, A
     done, compared = 0.0, []
     machine: dict[str, Any] = {}
     for one in systems:
-        about = partial(about_machine, one.bench.loaded.target)
+        about = partial(about_machine, one.bench.loaded.target, plan.clock)
         machine = about()
         shift = partial(_shifted, tell, round(10 * done), round(10 * total))
         runs = run_points(
@@ -143,15 +147,24 @@ def prepare(plan: Plan, profile: Profile, system: System) -> Prepared:
     """Load a system, and plan its points at the rates that the profile predicts."""
     grid = GRIDS[plan.size][system.name]
     predictor = Predictor(profile, deployment_of(plan.gpu, system), _acceptance(plan, system, grid))
-    bench = load(system, profile.device.threads if profile.device else None)
+    bench = load(system, profile.device.threads if profile.device else None, plan.clock)
+    require_same_device(profile.device, device_here(bench), f"profile {profile.name}", force=plan.force)
     folder = plan.folder / system.name
 
     def points() -> list[Point]:
         rate = predicted_saturation(predictor, system.name, bench, plan.seed)
         return points_of(system.name, grid, rate, plan.seed)
 
-    wanted = {"size": plan.size, "gpu": plan.gpu, "seed": plan.seed, "system": _plain(system)}
+    wanted = {"size": plan.size, "gpu": plan.gpu, "seed": plan.seed, "clock": plan.clock, "system": _plain(system)}
     return Prepared(bench, predictor, in_order(kept_plan(folder, wanted, points, force=plan.force), plan.seed))
+
+
+def device_here(bench: Bench) -> Device:
+    """The device that a loaded system runs on."""
+    about = about_machine(bench.loaded.target)
+    kind: Literal["cpu", "cuda"] = "cuda" if bench.loaded.target.device.type == "cuda" else "cpu"
+    same = {key: about[key] for key in ("threads", "backend", "torch")}
+    return Device(name=about["device"], kind=kind, cores=about["cpus"], **same)
 
 
 def _acceptance(plan: Plan, system: System, grid: Grid) -> Mapping[int, Mapping[str, Acceptance]]:

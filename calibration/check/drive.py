@@ -1,7 +1,7 @@
 """A point run on the engine, and all that is compared later written down."""
 
 from collections.abc import Callable, Sequence
-from time import sleep
+from time import process_time, sleep
 from typing import Any
 
 from calibration.check.run import Composition, EngineLimits, Point, RequestRow, Run, StepTaken
@@ -32,20 +32,38 @@ class WatchedScheduler(Scheduler):
         return plan
 
 
+class CpuTime:
+    """The seconds that this process computes, and those that it is said to have waited.
+
+    For one thread on a busy machine: what others compute meanwhile does not count, and nobody waits for real.
+    """
+
+    def __init__(self, spent: Callable[[], float] = process_time) -> None:
+        """spent: seconds that the process has computed."""
+        self._spent, self._start_s, self._waited_s = spent, spent(), 0.0
+
+    def __call__(self) -> float:
+        """Now, from 0 on [s]."""
+        return self._spent() - self._start_s + self._waited_s
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self._waited_s += seconds
+
+
 def drive(
     point: Point,
     engine: Engine,
     requests: Sequence[Request],
     about: dict[str, Any],
-    clock: Callable[[], float] | None = None,
-    wait: Callable[[float], None] = sleep,
+    time: CpuTime | None = None,
 ) -> Run:
     """Serve the requests of a point to their end.
 
-    clock, wait: what time the engine goes by, and how it is let pass; None: the wall's, from now on.
+    time: what the engine goes by; None: the wall's clock, from now on.
     """
     engine.scheduler = watched = WatchedScheduler(engine.scheduler)
-    engine.clock = clock or clock_from_now()
+    engine.clock, wait = (clock_from_now(), sleep) if time is None else (time, time.wait)
     clients = point.clients
     for _ in serve(engine, requests, wait) if clients is None else serve_clients(engine, requests, clients):
         pass

@@ -11,6 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
+from calibration.check.drive import CpuTime
 from calibration.check.run import Point
 from engine.commands import setup
 from engine.loop import Engine
@@ -99,6 +100,10 @@ class Bench:
         engine.options = replace(engine.options, draft_tokens=point.draft_tokens)
         return engine
 
+    def time(self) -> CpuTime | None:
+        """What runs go by; None: the wall's clock."""
+        return CpuTime() if self.loaded.clock is setup.CLOCKS["cpu"] else None
+
     def forced(self, point: Point) -> Forced | None:
         """Acceptance as the system forces it, by luck that belongs to the request and the round."""
         if self.system.survival is None:
@@ -134,13 +139,13 @@ class Bench:
         return [found[index] for index in rng.permutation(count)]
 
 
-def load(system: System, threads: int | None) -> Bench:
-    """Load a system as the engine's own command line does."""
+def load(system: System, threads: int | None, clock: str = "wall") -> Bench:
+    """Load a system as the engine's own command line does; clock: a name in its CLOCKS."""
     parser = ArgumentParser()
     for add in (setup.add_model_flags, setup.add_draft_flags, setup.add_batch_flags):
         add(parser)
     extra = () if threads is None else ("--threads", str(threads))
-    return Bench(system, setup.workbench(parser.parse_args([*system.flags, *extra])))
+    return Bench(system, setup.workbench(parser.parse_args([*system.flags, "--clock", clock, *extra])))
 
 
 def spread_arrivals(count: int, rate_per_s: float, rng: np.random.Generator) -> list[float]:

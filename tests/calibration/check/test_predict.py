@@ -5,18 +5,18 @@ from dataclasses import replace
 import pytest
 
 from calibration.check.compare import compare, own_acceptance, step_errors
-from calibration.check.drive import drive
+from calibration.check.drive import CpuTime, drive
 from calibration.check.figures import figures, records_of
 from calibration.check.offered import offered
 from calibration.check.predict import predict, predict_timing
 from simulator.physics.step import StepShape
-from tests.calibration.check.toys import Clock, Tiny, a_point, a_run, obedient, predictor
+from tests.calibration.check.toys import Tiny, Work, a_point, a_run, obedient, predictor
 
 
 def obedient_run(point, draft="noisy_target", factor=1.0):
-    tiny, clock, steps = Tiny(draft), Clock(), predictor().steps(point.draft_tokens)
-    engine = obedient(tiny.engine(point), clock, lambda shape: factor * steps.seconds(StepShape._make(shape)))
-    return drive(point, engine, tiny.requests(point), {}, clock, clock.wait)
+    tiny, work, steps = Tiny(draft), Work(), predictor().steps(point.draft_tokens)
+    engine = obedient(tiny.engine(point), work, lambda shape: factor * steps.seconds(StepShape._make(shape)))
+    return drive(point, engine, tiny.requests(point), {}, CpuTime(work))
 
 
 @pytest.mark.parametrize("load", ["poisson", "clients"])

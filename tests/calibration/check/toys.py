@@ -31,6 +31,9 @@ class Tiny:
         draft = self.draft if point.draft_tokens else None
         return make_engine(self.weights, draft=draft, draft_tokens=point.draft_tokens, blocks=self.blocks)
 
+    def time(self):
+        return None
+
     def requests(self, point):
         rng = np.random.default_rng(point.seed)
         times = np.cumsum(rng.exponential(1.0 / (point.rate_per_s or 1.0), point.requests)).tolist()
@@ -56,19 +59,16 @@ def tiny_points(saturation_per_s=300.0, seed=1):
     return in_order(points_of("tiny", GRID, saturation_per_s, seed), seed)
 
 
-class Clock:
-    """Time that passes when somebody waits, or when a step is taken."""
+class Work:
+    """Seconds that are said to have been computed."""
 
-    now = 0.0
+    spent_s = 0.0
 
     def __call__(self):
-        return self.now
-
-    def wait(self, seconds):
-        self.now += seconds
+        return self.spent_s
 
 
-def obedient(engine, clock, seconds):
+def obedient(engine, work, seconds):
     """An engine whose steps take what a law says of their shapes."""
     lay_out = engine._batch
 
@@ -78,7 +78,7 @@ def obedient(engine, clock, seconds):
         attended = sum(c.num_tokens * (c.start + (c.num_tokens + 1) * 0.5) for c in plan.chunks)
         tokens = sum(c.num_tokens for c in plan.chunks)
         k = max((len(draft.tokens) for draft in drafts), default=0)
-        clock.now += seconds(StepShape(len(plan.decoding), verify, context, len(plan.chunks), tokens, attended, k))
+        work.spent_s += seconds(StepShape(len(plan.decoding), verify, context, len(plan.chunks), tokens, attended, k))
         return lay_out(plan, drafts)
 
     engine._batch = batch
