@@ -79,13 +79,23 @@ def read_steps(data: Mapping[str, Any]) -> tuple[Steps, float]:
                 shapes.setdefault(tuple(shape), []).append(np.median(same, axis=0))
         for found in shapes.values():
             middle = np.median(np.array(found), axis=0)
-            rows.append([*middle[:13], float(key.startswith("draft")), float(key.endswith("-held"))])
+            rows.append([*_told_apart(middle[:13]), float(key.startswith("draft")), float(key.endswith("-held"))])
     if len(rows) < LEAST_SHAPES:
         raise ProfileError(f"{len(rows)} shapes of steps were measured; a fit takes {LEAST_SHAPES} or more: measure on")
     table = np.array(rows)
     t = table.T
     steps = Steps(t[0], t[1], t[2], t[3], t[4], t[5], t[6], table[:, 7:13], t[13], t[14])
     return steps, float(np.median(gaps)) if gaps else 0.0
+
+
+def _told_apart(step: Floats) -> Floats:
+    """A step whose attention, joining its outputs included, all belongs to the only kind of sequence that is there."""
+    told = step.copy()
+    if step[4] == 0.0:
+        told[8], told[9] = step[8] + step[9], 0.0
+    elif step[0] == 0.0:
+        told[8], told[9] = 0.0, step[8] + step[9]
+    return told
 
 
 def fit_tables(steps: Steps, head: Floats, gap_s: float) -> dict[str, Any]:
@@ -154,33 +164,35 @@ def _fit_rows(rows: Floats, seconds: Floats, weights: Floats, ratio: float) -> d
 def _fit_decode(fit: Steps, seconds: Floats, tokens: Floats) -> dict[str, Any]:
     """Constant + per sequence + per position of context, each a curve by the tokens of a sequence that never falls.
 
-    The slope has knots where several contexts were measured; between them it is linear.
+    The slope has knots, in tokens and in sequences, where several contexts were measured; between them it is linear.
     """
     some = fit.sequences > 0.0
     n, context, tokens, wanted = fit.sequences[some], fit.context[some], tokens[some], seconds[some]
     knots = np.unique(tokens)
     knots = knots if len(knots) > 1 else np.append(knots, knots[-1] + 1.0)
-    basis, bends = never_falling(hats(tokens, knots)), _with_contexts(tokens, context / n)
-    slopes = never_falling(hats(tokens, bends))
-    design = np.concatenate([basis, basis * n[:, None], slopes * context[:, None]], axis=1)
+    sequences = np.unique(n)
+    sequences = sequences if len(sequences) > 1 else np.append(sequences, sequences[-1] + 1.0)
+    basis = never_falling(hats(tokens, knots))
+    bends, crowds = _with_contexts(tokens, context / n), _with_contexts(n, context / n)
+    slopes = [never_falling(hats(tokens, bends)) * (context * share)[:, None] for share in hats(n, crowds).T]
+    design = np.concatenate([basis, basis * n[:, None], *slopes], axis=1)
     found = robust_fit(design, wanted, 1.0 / fit.total[some])
     constant, each = (np.cumsum(part) * _US for part in np.split(found[: 2 * len(knots)], 2))
-    slope = hats(knots, bends) @ np.cumsum(found[2 * len(knots) :]) * _US
-    sequences = np.unique(n).astype(int).tolist()
-    sequences = sequences if len(sequences) > 1 else [*sequences, sequences[-1] + 1]
+    rises = found[2 * len(knots) :].reshape(len(crowds), len(bends))
+    slope = hats(sequences, crowds) @ np.cumsum(rises, axis=1) @ hats(knots, bends).T * _US
     return {
-        "sequences": sequences,
+        "sequences": [int(count) for count in sequences],
         "tokens": [int(k) for k in knots],
         "floor_us": [[digits(v, 5) for v in constant + each * count] for count in sequences],
-        "per_token_us": [[digits(v, 5) for v in slope]] * len(sequences),
+        "per_token_us": [[digits(v, 5) for v in row] for row in slope],
         "max_context": int((context / n).max()),
     }
 
 
-def _with_contexts(tokens: Floats, context: Floats) -> Floats:
-    """Tokens of a sequence at which contexts were measured that differ twofold or more; all where there are none."""
-    every = np.unique(tokens)
-    spread = [context[tokens == t].max() >= 2.0 * context[tokens == t].min() for t in every]
+def _with_contexts(values: Floats, context: Floats) -> Floats:
+    """Values at which contexts were measured that differ fourfold or more; all of them where there are none."""
+    every = np.unique(values)
+    spread = [context[values == v].max() >= 4.0 * context[values == v].min() for v in every]
     return np.asarray(every[spread] if any(spread) else every)
 
 

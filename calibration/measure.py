@@ -6,6 +6,7 @@ machine. Run again with the same file, it goes on where it was interrupted.
 
 import argparse
 import os
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -111,7 +112,7 @@ def header(bench: Workbench, flags: Namespace) -> dict[str, Any]:
             "memory_bytes": _memory_bytes(bench.target.device),
         },
         "model": {
-            "name": CATALOG_NAMES.get(flags.model, flags.model.removeprefix("random:")),
+            "name": catalog_name(flags.model),
             "dtype": DTYPES[about["dtype"]],
             "architecture": asdict(bench.target.architecture),
         },
@@ -128,12 +129,23 @@ def header(bench: Workbench, flags: Namespace) -> dict[str, Any]:
     }
 
 
+def catalog_name(model: str) -> str:
+    """The planner's name of a model of the engine: that of the catalog, or of its file or folder.
+
+    >>> catalog_name("smollm2"), catalog_name("random:llama-3.2-1b"), catalog_name("/models/My Model.gguf")
+    ('smollm2-135m', 'llama-3.2-1b', 'My-Model')
+    """
+    last = Path(model.removeprefix("random:")).name
+    plain = re.sub(r"\.(yaml|yml|gguf)$", "", last)
+    return CATALOG_NAMES.get(model) or re.sub(r"[^A-Za-z0-9._-]+", "-", plain).lstrip("._-") or "model"
+
+
 def _draft_name(flags: Namespace) -> str:
     """The draft as a scenario names it: a method without a model, or the draft's model."""
     if flags.draft == "noisy_target":
-        return str(CATALOG_NAMES.get(flags.model, flags.model.removeprefix("random:")))
+        return catalog_name(flags.model)
     if flags.draft == "model":
-        return str(CATALOG_NAMES.get(flags.draft_model, str(flags.draft_model).removeprefix("random:")))
+        return catalog_name(str(flags.draft_model))
     return str(flags.draft)
 
 

@@ -47,6 +47,20 @@ def test_noise_and_outliers_hardly_move_it():
     assert found["decode"]["floor_us"][-1][0] == pytest.approx(16 * 1_100, rel=0.1)
 
 
+def test_a_point_that_was_disturbed_in_all_visits_is_not_believed():
+    data = measurements()
+    for key in ("plain-16x1@256+0x0", "draft-16x4@256+0x0"):
+        for step in (step for visit in data["visits"][key] for step in visit):
+            step[7] *= 2.0
+            step[10] += 0.02
+
+    found = tables(data)
+
+    assert at(found["layers"], 16) == pytest.approx(42_000, rel=0.03)
+    assert at(found["layers"], 64) == pytest.approx(90_000, rel=0.03)
+    assert at(found["sampling"], 16) == pytest.approx(100 + 16 * 30, rel=0.1)
+
+
 def test_the_draft_is_recovered_beside_its_target():
     steps, _ = read_steps(measurements(noise=0.01))
 
