@@ -116,7 +116,7 @@ def _surface(data: Mapping[str, Any], steps: Steps, gap_s: float) -> dict[str, A
         "model": data["model"]["name"],
         "weights": dtype,
         "kv": dtype,
-        **fit_tables(steps, head, gap_s),
+        **fit_tables(steps, head, gap_s, data["noise"]["repeat"]),
         "drafts": [{"draft": data["options"]["draft"], **found}] if found else [],
         "samples": int((steps.held_out == 0.0).sum()),
     }

@@ -19,7 +19,9 @@ CAUSES = ("linear", "attention", "prefill_attention", "sampling", "overhead", "d
 LEAST_SHAPES = 20
 """Shapes below which nothing is fitted."""
 FALL = 0.05
-"""Fall of a curve by rows from which it is taken for the device's and not for noise."""
+"""Fall of a curve by rows, between neighbouring knots, below which it is never taken for the device's."""
+FALL_IN_NOISE = 3.0
+"""The same in units of the noise: what one visit differs from the next by."""
 SHAPE = (0, 1, 3, 4, 6)
 """Columns of a stored step that make its shape: sequences, rows, prompts, their tokens, draft tokens."""
 _US = 1e6
@@ -98,13 +100,14 @@ def _told_apart(step: Floats) -> Floats:
     return told
 
 
-def fit_tables(steps: Steps, head: Floats, gap_s: float) -> dict[str, Any]:
+def fit_tables(steps: Steps, head: Floats, gap_s: float, noise: float = 0.0) -> dict[str, Any]:
     """The tables of a step surface (without names), from the shapes of the fit.
 
     head: [n, 2] rows and seconds of the output head alone: it tells the head's constant from the layers'.
+    noise: median difference between two visits to the same step, as a fraction.
     """
     fit = steps.only(steps.held_out == 0.0)
-    layers, head_table = _fit_linear(fit, head)
+    layers, head_table = _fit_linear(fit, head, max(FALL, FALL_IN_NOISE * noise))
     return {
         "layers": layers,
         "head": head_table,
@@ -129,7 +132,7 @@ def fit_draft(steps: Steps) -> dict[str, Any] | None:
     return found
 
 
-def _fit_linear(fit: Steps, head: Floats) -> tuple[dict[str, Any], dict[str, Any]]:
+def _fit_linear(fit: Steps, head: Floats, fall: float) -> tuple[dict[str, Any], dict[str, Any]]:
     """Layers by rows and head by logit rows, together; the head alone was measured, too, and holds them apart."""
     knots, head_knots = thinned(fit.rows, KNOT_RATIO), thinned(np.append(head[:, 0], 1.0), 1.9)
     layers, logits = hats(fit.rows, knots), hats(fit.logits, head_knots)
@@ -140,7 +143,7 @@ def _fit_linear(fit: Steps, head: Floats) -> tuple[dict[str, Any], dict[str, Any
     weights = np.append(1.0 / fit.total, 1.0 / np.maximum(head[:, 1], fit.total.min()))
     risen = robust_fit(rises, seconds, weights)
     level = robust_fit(free, seconds, weights)
-    falls = bool((np.diff(level[: len(knots)]) < -FALL * level[: len(knots) - 1]).any())
+    falls = bool((np.diff(level[: len(knots)]) < -fall * level[: len(knots) - 1]).any())
     kept = level if falls else np.concatenate([np.cumsum(risen[: len(knots)]), np.cumsum(risen[len(knots) :])])
     return (
         _rows_table(knots, kept[: len(knots)], falls=falls),

@@ -91,6 +91,21 @@ def test_a_curve_that_falls_with_rows_is_kept_where_it_was_measured():
     assert at(found, 1) > 1.5 * at(found, 8)
 
 
+def test_a_fall_within_the_noise_is_not_the_devices():
+    data = measurements()
+    for visits in data["visits"].values():
+        for visit in visits:
+            for step in visit:
+                step[7] *= 1.12 if step[1] + step[4] < 4 else 1.0
+    steps, gap_s = read_steps(data)
+
+    quiet, noisy = (fit_tables(steps, HEAD, gap_s, noise)["layers"] for noise in (0.01, 0.05))
+
+    assert quiet.get("falls")
+    assert not noisy.get("falls")
+    assert noisy["us"] == sorted(noisy["us"])
+
+
 def test_too_few_shapes_are_an_error():
     data = measurements()
     data["visits"] = dict(list(data["visits"].items())[:5])
