@@ -133,7 +133,7 @@ def _profile(name: str, data: Mapping[str, Any], surface: StepSurface, day: date
             "gpu": name,
             "engine": ENGINE,
             "date": day.isoformat(),
-            "versions": {"torch": device.torch, "backend": device.backend},
+            "versions": {"torch": device.torch, "backend": device.backend, "clock": data["options"]["clock"]},
             "samples": {"steps": surface.samples},
             "fit_error": {"steps": _whole(surface.fit_error)},
             "held_out": held,

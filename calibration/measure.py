@@ -81,7 +81,7 @@ def measure(flags: Namespace, say: Say, pace: Pace | None = None) -> Mapping[str
         stages[True] = Stage(bench, drafted=True)
     how = pace or (QUICK if flags.quick else FULL)
     measure_steps(store, stages, how, quick=flags.quick, seed=flags.seed, say=say)
-    measure_kernels(store, bench.target, lambda name: say(0, 0, 0.0, name))
+    measure_kernels(store, bench.target, lambda name: say(0, 0, 0.0, name), bench.clock)
     store.data["noise"] = report(store.data)
     store.data["complete"] = True
     store.save()

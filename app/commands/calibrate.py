@@ -1,7 +1,7 @@
 """`specfleet calibrate`: measure this device, fit a profile, measure acceptance, check the profile."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -21,6 +21,10 @@ Threads = Annotated[
     int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads, as you will serve with.")
 ]
 DraftMethod = Annotated[str, typer.Option("--draft", help="none, lookup, or noisy_target.")]
+Clock = Annotated[
+    Literal["wall", "cpu"],
+    typer.Option("--clock", help="cpu: seconds that the process computes, for one thread on a busy machine."),
+]
 EntryName = Annotated[
     str | None, typer.Option("--name", metavar="NAME", help="Name of the device in the catalog (default: its own).")
 ]
@@ -52,6 +56,7 @@ def device(
     model: Model = "smollm2",
     threads: Threads = None,
     draft: DraftMethod = "lookup",
+    clock: Clock = "wall",
     quick: Quick = False,
     strict: Strict = False,
     name: EntryName = None,
@@ -73,7 +78,7 @@ def device(
     from app.progress import ProgressBar
     from calibration.device_run import calibrate_device
 
-    words = ["--model", model, "--draft", draft, *(["--threads", str(threads)] if threads else [])]
+    words = ["--model", model, "--draft", draft, "--clock", clock, *(["--threads", str(threads)] if threads else [])]
     words += [flag for flag, wanted in (("--quick", quick), ("--strict", strict), ("--force", force)) if wanted]
     with ProgressBar() as bar:
 

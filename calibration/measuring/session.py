@@ -34,8 +34,8 @@ class Pace(NamedTuple):
     """No block beyond the least is begun after this time."""
 
 
-QUICK = Pace(steps=3, least_blocks=2, most_blocks=4, tight=0.03, budget_s=100.0)
-FULL = Pace(steps=4, least_blocks=4, most_blocks=10, tight=0.01, budget_s=400.0)
+QUICK = Pace(steps=2, least_blocks=2, most_blocks=4, tight=0.03, budget_s=80.0)
+FULL = Pace(steps=2, least_blocks=4, most_blocks=10, tight=0.01, budget_s=400.0)
 
 
 def step_values(taken: Taken) -> list[float]:
