@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+import simulator.catalog
 from calibration.fit_device import DeviceFit
 from calibration.identity import differences, require_same_device
 from calibration.profiles import dump
@@ -17,10 +18,19 @@ from simulator.spec.base import Spec
 from simulator.spec.profile import Profile
 from simulator.spec.step_surface import StepSurface
 
+PACKAGE = Path(simulator.catalog.__file__).parent
+"""The package's own catalog: entries of the project itself are written there."""
+
 
 def catalog_folder(named: Path | None) -> Path:
     """Where entries are written: the folder that is named, else the user's own catalog, made if there is none."""
-    return named or own_folder() or Path(os.environ.get(VARIABLE) or DEFAULT).absolute()
+    return (named or own_folder() or Path(os.environ.get(VARIABLE) or DEFAULT)).absolute()
+
+
+def measurements_file(folder: Path, name: str | None) -> Path:
+    """Where the measurements behind an entry lie: beside it, but not in the package."""
+    beside = Path("runs").absolute() if folder == PACKAGE else folder
+    return beside / "measurements" / f"{name or 'this-device'}.json"
 
 
 def write_device(found: DeviceFit, folder: Path, *, force: bool) -> list[Path]:
@@ -30,7 +40,7 @@ def write_device(found: DeviceFit, folder: Path, *, force: bool) -> list[Path]:
     """
     name = found.gpu.name
     for kind, entry in (("gpus", name), ("links", name), ("profiles", found.profile.name)):
-        if entry in names(kind) and origin(kind, entry) == "package":
+        if folder != PACKAGE and entry in names(kind) and origin(kind, entry) == "package":
             raise CatalogError(f"the package has a {NOUNS[kind]} {entry!r} of its own; name the device with --name")
     file = folder / "profiles" / f"{found.profile.name}.json"
     if file.exists() and found.profile.device is not None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from calibration.device_catalog import catalog_folder, write_device
+from calibration.device_catalog import catalog_folder, measurements_file, write_device
 from calibration.device_entries import entry_name
 from calibration.fit_device import DeviceFit, fit_device
 from calibration.measuring.store import read_measurements
@@ -34,7 +34,7 @@ def calibrate_device(
     except ImportError as error:
         raise ProfileError(f"measuring needs torch, and {error.name} is not installed: make install-engine") from None
     folder = catalog_folder(out)
-    words = [*arguments, "--out", str(folder / "measurements" / f"{name or 'this-device'}.json")]
+    words = [*arguments, "--out", str(measurements_file(folder, name))]
     try:
         data = measure(parser().parse_args(words), say)
     except EngineError as error:

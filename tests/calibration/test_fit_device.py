@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from calibration.device_catalog import write_device
+from calibration import device_catalog
+from calibration.device_catalog import measurements_file, write_device
 from calibration.device_entries import entry_name
 from calibration.device_run import fit_file
 from calibration.fit_device import fit_device
@@ -142,6 +143,15 @@ def test_a_patch_version_of_torch_is_the_same_device(own):
 def test_a_name_of_the_package_cannot_be_taken(own):
     with pytest.raises(CatalogError, match="the package has a GPU 'h200-sxm' of its own"):
         write_device(fit_device(complete(), "h200-sxm"), own, force=False)
+
+
+def test_the_project_writes_its_own_devices_into_the_package(own, monkeypatch):
+    monkeypatch.setattr(device_catalog, "PACKAGE", own)
+
+    written = write_device(fit_device(complete(), "h200-sxm"), own, force=False)
+
+    assert own / "gpus" / "h200-sxm.yaml" in written
+    assert measurements_file(own, "cpu-2core").parent.parent.name == "runs"
 
 
 def test_a_model_that_the_package_lacks_gets_an_entry_of_its_own(own):
