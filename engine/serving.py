@@ -28,7 +28,10 @@ def clock_from_now() -> Callable[[], float]:
 
 @contextmanager
 def settled_heap() -> Iterator[None]:
-    """Keep Python's collector out of what was there before: else it walks weights and vocabularies within a step."""
+    """Keep Python's collector out of what was there before: else it walks weights and vocabularies within a step.
+
+    To be entered before the clock starts: the last such walk takes its time.
+    """
     gc.collect()
     gc.freeze()
     try:
@@ -43,15 +46,14 @@ def serve(engine: Engine, requests: Sequence[Request], wait: Callable[[float], N
     wait: lets so many seconds pass.
     """
     to_come = deque(sorted(requests, key=lambda request: request.arrival_s))
-    with settled_heap():
-        while to_come or not engine.scheduler.idle():
-            now_s = engine.clock()
-            while to_come and to_come[0].arrival_s <= now_s:
-                engine.submit(to_come.popleft())
-            if engine.scheduler.idle():
-                wait(min(max(to_come[0].arrival_s - now_s, 0.0), LONGEST_NAP_S))
-            else:
-                yield from engine.step(now_s)
+    while to_come or not engine.scheduler.idle():
+        now_s = engine.clock()
+        while to_come and to_come[0].arrival_s <= now_s:
+            engine.submit(to_come.popleft())
+        if engine.scheduler.idle():
+            wait(min(max(to_come[0].arrival_s - now_s, 0.0), LONGEST_NAP_S))
+        else:
+            yield from engine.step(now_s)
     engine.pool.check_idle()
 
 
@@ -64,17 +66,16 @@ def serve_clients(engine: Engine, requests: Sequence[Request], clients: int) -> 
     seen = [engine.clock()] * clients
     """When each of the clients was free whose request the next step sees."""
     later: list[float] = []
-    with settled_heap():
-        while True:
-            now_s = engine.clock()
-            for free_s in seen[: len(to_come)]:
-                engine.submit(replace(to_come.popleft(), arrival_s=free_s))
-            if engine.scheduler.idle():
-                break
-            emissions = engine.step(now_s)
-            yield from emissions
-            ended = [e.sequence.finish_s for e in emissions if e.sequence.finished]
-            seen, later = later, ended
-            if engine.scheduler.idle() and not (seen and to_come):
-                seen, later = later, []
+    while True:
+        now_s = engine.clock()
+        for free_s in seen[: len(to_come)]:
+            engine.submit(replace(to_come.popleft(), arrival_s=free_s))
+        if engine.scheduler.idle():
+            break
+        emissions = engine.step(now_s)
+        yield from emissions
+        ended = [e.sequence.finish_s for e in emissions if e.sequence.finished]
+        seen, later = later, ended
+        if engine.scheduler.idle() and not (seen and to_come):
+            seen, later = later, []
     engine.pool.check_idle()

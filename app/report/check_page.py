@@ -9,7 +9,7 @@ from app.report.markup import Child, Markup, table, tag
 from app.report.page import NOTHING_FETCHED
 from app.report.scales import Label, log_scale, plain_number
 from app.report.svg import X_PX, Y_PX, Axis, Chart, legend
-from app.tables.check import LEGEND, differences, error, figure_text, goal, verdict
+from app.tables.check import LEGEND, TIMING, differences, error, figure_text, goal, verdict
 
 WITHIN = 1.1
 """Dashed lines at this factor above and below what was measured."""
@@ -45,7 +45,7 @@ def _sections(found: Mapping[str, Any]) -> Iterator[Child]:
     yield tag("h1", "Predicted against measured on this device")
     yield tag("p", about_text(found["about"]), class_="dim")
     yield _goals(found["lines"])
-    yield tag("p", LEGEND, class_="hint")
+    yield tag("p", f"{LEGEND} {TIMING}", class_="hint")
     yield from (tag("p", f"Not replayed alike: {one}", class_="bad") for one in differences(found["points"]))
     loads = sorted({load_of(point) for point in found["points"]})
     yield tag("h2", "All points")

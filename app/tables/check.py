@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 LEGEND = """\
 Error: predicted ÷ measured − 1, the mean of both runs; apart: how far the two runs of a point differ. A goal is the
-larger of its figure and 1.5 × apart. In brackets: errors with acceptance as measured, that is of timing alone."""
+larger of its figure and 1.5 × apart."""
+TIMING = "In brackets: errors with acceptance as measured, that is of timing alone."
 
 
 def error(value: float | None, *, sign: bool = True) -> str:
@@ -87,29 +88,29 @@ def goals_table(lines: Sequence[Mapping[str, Any]]) -> "Table":
 
 def points_table(points: Sequence[Mapping[str, Any]]) -> "Table":
     """A line a point."""
-    table = _table("Points: measured, error of the prediction (of timing alone)")
+    table = _table("Points: measured, error of the prediction")
     for name in ("point", "rate/s", "TTFT", "TPOT", "out tokens/s", "tokens/step", "step MAPE"):
-        table.add_column(name, justify="left" if name == "point" else "right", no_wrap=name != "point", overflow="fold")
+        table.add_column(name, justify="left" if name == "point" else "right", overflow="fold")
     for point in points:
         of = point["figures"]
         table.add_row(
             point["key"],
             significant(point["rate_per_s"]),
-            *(figure_text(of[name]) for name in ("ttft_s.mean", "tpot_s.mean", "output_tokens_per_s")),
-            figure_text(of["tokens_per_step"]) if point["draft_tokens"] else ABSENT,
+            *(figure_text(of[name], timing=False) for name in ("ttft_s.mean", "tpot_s.mean", "output_tokens_per_s")),
+            figure_text(of["tokens_per_step"], timing=False) if point["draft_tokens"] else ABSENT,
             error(point["steps"]["mape"], sign=False),
         )
     return table
 
 
-def figure_text(figure: Mapping[str, Any]) -> str:
-    """What was measured, and how far off the prediction is."""
+def figure_text(figure: Mapping[str, Any], *, timing: bool = True) -> str:
+    """What was measured, and how far off the prediction is; timing: with the error of timing alone."""
     known = [value for value in figure["measured"] if value is not None]
     if not known:
         return ABSENT
     mean = sum(known) / len(known)
     shown = duration(mean) if mean < 1 else significant(mean)
-    alone = f" ({error(figure['error_of_timing'])})" if figure["error_of_timing"] is not None else ""
+    alone = f" ({error(figure['error_of_timing'])})" if timing else ""
     return f"{shown} {error(figure['error'])}{alone}"
 
 

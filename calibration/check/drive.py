@@ -8,7 +8,7 @@ from calibration.check.run import Composition, EngineLimits, Point, RequestRow, 
 from engine.loop import Engine
 from engine.scheduler import Plan, Scheduler
 from engine.sequence import Request, SequenceState
-from engine.serving import clock_from_now, serve, serve_clients
+from engine.serving import clock_from_now, serve, serve_clients, settled_heap
 from engine.trace import STEP_COLUMNS, StepCost, StepRow, StepShape, step_values
 
 SHAPE = len(StepShape._fields)
@@ -42,8 +42,12 @@ class CpuTime:
         """spent: seconds that the process has computed."""
         self._spent, self._start_s, self._waited_s = spent, spent(), 0.0
 
+    def start(self) -> None:
+        """Let it be 0 now."""
+        self._start_s, self._waited_s = self._spent(), 0.0
+
     def __call__(self) -> float:
-        """Now, from 0 on [s]."""
+        """Now, from the start on [s]."""
         return self._spent() - self._start_s + self._waited_s
 
     def wait(self, seconds: float) -> None:
@@ -63,10 +67,13 @@ def drive(
     time: what the engine goes by; None: the wall's clock, from now on.
     """
     engine.scheduler = watched = WatchedScheduler(engine.scheduler)
-    engine.clock, wait = (clock_from_now(), sleep) if time is None else (time, time.wait)
     clients = point.clients
-    for _ in serve(engine, requests, wait) if clients is None else serve_clients(engine, requests, clients):
-        pass
+    with settled_heap():
+        if time is not None:
+            time.start()
+        engine.clock, wait = (clock_from_now(), sleep) if time is None else (time, time.wait)
+        for _ in serve(engine, requests, wait) if clients is None else serve_clients(engine, requests, clients):
+            pass
     return Run(
         point=point,
         limits=limits_of(engine),

@@ -30,7 +30,7 @@ from engine.loading.tokenizer import TextCodec
 from engine.loop import Engine
 from engine.sampling import Sampling
 from engine.sequence import Request
-from engine.serving import clock_from_now, serve
+from engine.serving import clock_from_now, serve, settled_heap
 from engine.summary import acceptance, host_fraction, latencies
 from engine.texts import DOMAINS
 from engine.trace import write_trace
@@ -72,9 +72,10 @@ def run(flags: argparse.Namespace) -> None:
         for arrival in arrivals
     ]
     engine = bench.engine(speculative=flags.draft != "none", forced=forced(flags))
-    engine.clock = clock_from_now()
-    for _ in serve(engine, requests):
-        pass
+    with settled_heap():
+        engine.clock = clock_from_now()
+        for _ in serve(engine, requests):
+            pass
     report = summary(engine, flags)
     if flags.out is not None:
         write_trace(flags.out, engine.steps, engine.sequences, about(bench, flags))
