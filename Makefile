@@ -54,6 +54,14 @@ validate: install-dev  ## replay all published serving rows; write docs/validati
 evidence: install-dev  ## predict anew the published rows that the dashboard shows
 	$(BIN)/python -m app.evidence.published tests/published/serving_rows.csv
 
+CHECK ?= runs/check-full
+.PHONY: calibration
+
+calibration: install-dev  ## write docs/calibration.md and its picture anew from the check in $(CHECK)
+	$(BIN)/python -m calibration.check_doc $(CHECK) > docs/calibration.md.new
+	mv docs/calibration.md.new docs/calibration.md
+	$(BIN)/python -m docs.pictures.make_calibration $(CHECK)
+
 pictures: install-dev  ## run the README's scenario; write its picture, its figures and its output anew
 	$(BIN)/python -m docs.pictures.make_pictures
 
