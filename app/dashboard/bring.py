@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 MOST_S = 90.0
 """Seconds after which a prediction is given up."""
 
+CHART_PX = 300
+"""Width below which one chart stands alone."""
+
 MEGABYTE = 1_000_000
 EXAMPLE = """\
 # TYPE vllm:spec_decode_num_drafts_total counter
@@ -81,12 +84,12 @@ def benchmark() -> None:
 
 def _stated() -> dict[str, Any]:
     """What the JSON of a benchmark does not say."""
-    columns = st.columns(5)
-    gpu = columns[0].selectbox("GPU", names("gpus"), key="bring_gpu")
-    model = columns[1].selectbox("Model", names("models"), key="bring_model")
-    engine = columns[2].selectbox("Engine", names("engines"), key="bring_engine")
-    precision = columns[3].selectbox("Precision", ["fp8", "fp4"], key="bring_precision")
-    tp = columns[4].number_input("Tensor parallel", 1, 64, 1, key="bring_tp")
+    grid = st.grid(5, min_column_width=150)
+    gpu = grid.selectbox("GPU", names("gpus"), key="bring_gpu")
+    model = grid.selectbox("Model", names("models"), key="bring_model")
+    engine = grid.selectbox("Engine", names("engines"), key="bring_engine")
+    precision = grid.selectbox("Precision", ["fp8", "fp4"], key="bring_precision")
+    tp = grid.number_input("Tensor parallel", 1, 64, 1, key="bring_tp")
     return {"gpu": gpu, "model": model, "engine": engine, "precision": precision, "tp": int(tp)}
 
 
@@ -99,10 +102,11 @@ def _predicted(text: str) -> list[Compared]:
 
 def _show(rows: list[Compared]) -> None:
     """How near the predictions are."""
-    for column, metric in zip(st.columns(len(METRICS)), METRICS, strict=True):
+    grid = st.grid(len(METRICS), min_column_width=CHART_PX)
+    for metric in METRICS:
         shown = pairs(rows, metric)
         if shown:
-            with column:
+            with grid.cell():
                 found = figures.errors(shown)
                 st.metric(
                     f"{TITLES[metric]}, median error", percent(found.median_ape),
@@ -124,9 +128,9 @@ def counters() -> None:
         "Paste an engine's /metrics text, responses with speculative statistics, or a benchmark's JSON. With two "
         "scrapes of /metrics, only what happened between them counts."
     )
-    left, right = st.columns(2)
-    first = left.text_area("First text", key="bring_first", height=160, max_chars=MOST_BYTES, placeholder=EXAMPLE)
-    second = right.text_area("A later /metrics text (optional)", key="bring_second", height=160, max_chars=MOST_BYTES)
+    grid = st.grid(2, min_column_width=CHART_PX)
+    first = grid.text_area("First text", key="bring_first", height=160, max_chars=MOST_BYTES, placeholder=EXAMPLE)
+    second = grid.text_area("A later /metrics text (optional)", key="bring_second", height=160, max_chars=MOST_BYTES)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         stated = st.number_input(
             "Draft tokens K, if the text lacks them", 0, 64, 0, key="bring_k", width=260, help="0: as the text says.",
@@ -154,10 +158,10 @@ def _example() -> None:
 
 def _finding(found: "AcceptanceFinding", block: Mapping[str, Any]) -> None:
     """What was found with its interval, and the block of a scenario that says it."""
-    left, right = st.columns(2, gap="large")
+    grid = st.grid(2, min_column_width=CHART_PX, gap=("small", "medium"))
     low, high = found.interval or (None, None)
     within = "no interval" if low is None else f"95 % {significant(low)} to {significant(high)}"
-    with left:
+    with grid.cell():
         one, two = st.columns(2)
         one.metric("Tokens per step", significant(found.tokens_per_step), within, delta_color="off", delta_arrow="off",
                    help=f"Bonus token included, averaged over {found.averaged_over}.")  # fmt: skip
@@ -165,7 +169,7 @@ def _finding(found: "AcceptanceFinding", block: Mapping[str, Any]) -> None:
         if found.survival:
             drawn = survival_figure(found.survival, found.survival_intervals)
             st.plotly_chart(drawn, config=CONFIG, alt=survival_alt(found.survival), key="bring_survival")
-    with right:
+    with grid.cell():
         st.code(yaml.safe_dump(dict(block), sort_keys=False, default_flow_style=None), language="yaml", wrap_lines=True)
         _take(block)
         said = (f"{found.format}, engine {found.engine}", f"interval: {found.method}", *found.notes)

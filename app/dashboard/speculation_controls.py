@@ -9,7 +9,6 @@ from app.dashboard.curves import grid_of
 from app.dashboard.speculation_inputs import Choice, Ratios, own_choice, tried
 from app.format import limit, significant
 from app.tables.figures import limits_of
-from simulator.planning.demand import SEQUENCES
 from simulator.planning.speculation_gain import MOST_DRAFT_TOKENS
 from simulator.spec.scenario import Scenario
 
@@ -19,9 +18,6 @@ MODELLED, BY_RATIO = "its model", "two ratios"
 HERE, AT_TARGET = "this batch", "TPOT target"
 CHANGES = (0.7, 1.3)
 """Changes of acceptance per position that the slider goes to."""
-
-MOST_SEQUENCES = 256
-"""Sequences that the slider goes to where the deployment does not say how many may run."""
 
 
 class View(NamedTuple):
@@ -48,15 +44,15 @@ def controls(scenario: Scenario, name: str) -> View:
     """All sliders; at first where the deployment itself stands."""
     own = own_choice(scenario, name)
     key = f"speculation_{name}_{own}"
-    one, two, three = st.columns(3, gap="medium")
-    with one:
+    grid = st.grid(3, min_column_width=220, gap=("small", "medium"))
+    with grid.cell():
         first, change = _acceptance(own, key)
-    with two:
+    with grid.cell():
         draft_tokens = st.slider(
             "Draft tokens K", 1, MOST_DRAFT_TOKENS, own.draft_tokens, key=f"{key}_k", persist_state="session",
         )  # fmt: skip
         sequences, limit_s = _load(scenario, name, key)
-    with three:
+    with grid.cell():
         ratios = _costs(scenario, name, own, key)
     st.caption("What if: the scenario stays as it is until you take this point into it, below.")
     return View(name, Choice(first, change, draft_tokens, ratios), sequences, limit_s)
@@ -79,8 +75,8 @@ def _acceptance(own: Choice, key: str) -> tuple[float, float]:
 
 def _load(scenario: Scenario, name: str, key: str) -> tuple[float, float | None]:
     """Sequences in flight, and the limit within which cost is sought."""
-    most = scenario.deployments[name].engine.max_num_seqs or MOST_SEQUENCES
-    sizes = [size for size in SEQUENCES if 0 < size <= most]
+    grid = grid_of(tried(scenario, name, own_choice(scenario, name).ratios), name)
+    sizes = [int(size) for size in grid.sequences if size <= max(grid.places[0], 1)]
     row = next((row for row in answer().rows if row["deployment"] == name), {})
     near = min(sizes, key=lambda size: abs(size - (row.get("mean_batch") or 8.0)))
     sequences = st.select_slider(

@@ -23,7 +23,7 @@ PARTS = (
 
 UNUSED = ("unused", "rgba(128, 128, 128, 0.18)")
 PATTERN = {"solidity": 0.2, "fillmode": "overlay", "fgcolor": "#fff", "fgopacity": 0.55}
-BAR_PX, ROOM_PX = 44, 172
+BAR_PX, ROOM_PX = 44, 150
 """Height of a bar, and what axis and legend take."""
 
 
@@ -53,7 +53,7 @@ def ledger_figure(rows: Sequence[Row]) -> go.Figure:
 
 def role_name(row: Row) -> str:
     """Deployment and role of a bar; the role is left out where it is the target alone."""
-    role = "" if row["role"] == "target" else f" ({row['role']})"
+    role = "" if row["role"] == "target" else f"<br>{row['role']}"
     return f"{safe(str(row['deployment']))}{role}"
 
 
@@ -66,27 +66,28 @@ def _bars(
     shown: go.Figure, rows: Sequence[Row], sizes: Sequence[float], name: str, marker: Mapping[str, Any], says: str
 ) -> None:
     text = [
-        f"{name} {gigabytes(size)} ({gib(size)}), {percent(size / float(row['hbm_bytes']))} of the GPU · {says}"
+        f"{row['deployment']}: {name} {gigabytes(size)} ({gib(size)}), "
+        f"{percent(size / float(row['hbm_bytes']))} of the GPU · {says}"
         for row, size in zip(rows, sizes, strict=True)
     ]
     shown.add_bar(
         x=[size / 1e9 for size in sizes], y=[role_name(row) for row in rows], orientation="h", name=name, marker=marker,
-        customdata=text, hovertemplate="%{y}: %{customdata}<extra></extra>",
+        customdata=text, hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
 
 
 def _uprights(shown: go.Figure, names: Sequence[str], at_bytes: Sequence[float], says: str, colour: str) -> None:
     shown.add_scatter(
-        x=[size / 1e9 for size in at_bytes], y=names, mode="markers", name=says,
+        x=[size / 1e9 for size in at_bytes], y=names, mode="markers", name=says, showlegend=False,
         marker={"symbol": "line-ns", "size": 20, "line": {"width": 2.5, "color": colour}},
         customdata=[f"{says}: {gigabytes(size)} ({gib(size)})" for size in at_bytes],
-        hovertemplate="%{y}: %{customdata}<extra></extra>",
+        hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
 
 
 def sequences_figure(rows: Sequence[Row], looks: Mapping[str, Look]) -> go.Figure:
     """Sequences that a replica's KV holds at once, by their context; a role that holds none has no point there."""
-    shown = figure("context of each sequence [tokens]", "sequences per replica")
+    shown = figure("context [tokens]", "sequences per replica")
     for row in rows:
         look = looks[row["deployment"]]
         held = {int(length): int(number) for length, number in row["max_sequences_at"].items() if number}
@@ -101,7 +102,7 @@ def sequences_figure(rows: Sequence[Row], looks: Mapping[str, Look]) -> go.Figur
     lengths = [int(length) for row in rows for length in row["max_sequences_at"]]
     numbers = [float(value) for trace in shown.data for value in trace.y]
     ticks = sorted(dict.fromkeys(lengths))
-    shown.update_xaxes(type="log", tickvals=ticks, ticktext=[context(length) for length in ticks])
+    shown.update_xaxes(type="log", tickvals=ticks, ticktext=[context(length) for length in ticks], tickangle=0)
     shown.update_yaxes(**log_axis(numbers, plain_number))
     return shown
 
@@ -112,7 +113,9 @@ def ledger_alt(rows: Sequence[Row]) -> str:
     for row in rows:
         parts = ", ".join(f"{name} {gigabytes(row[field])}" for field, name, *_ in PARTS if row[field])
         verdict = "fits" if row["fits"] else f"lacks {gigabytes(row['shortfall_bytes'])}"
-        said.append(f"{role_name(row)} on {row['gpu']}, {gigabytes(row['hbm_bytes'])}: {parts}; {verdict}")
+        said.append(
+            f"{row['deployment']} ({row['role']}) on {row['gpu']}, {gigabytes(row['hbm_bytes'])}: {parts}; {verdict}"
+        )
     return f"HBM of each GPU. {'. '.join(said)}."
 
 

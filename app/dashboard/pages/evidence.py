@@ -16,6 +16,9 @@ from app.tables.validation import TITLES
 from simulator.catalog.load import load_profile, names
 from simulator.spec.profile import HeldOut, Profile
 
+CHART_PX = 340
+"""Width below which one chart stands alone."""
+
 JUDGED = {"held_out": "held-out groups", "left_out": "models left out"}
 """Field of a profile → how the page calls it."""
 
@@ -47,10 +50,10 @@ def _parity(rows: Sequence[Compared]) -> None:
         gpus = _filter("GPU", sorted({row.gpu for row in rows}), "evidence_gpu")
         engines = _filter("Engine", sorted({row.engine for row in rows}), "evidence_engine")
     shown = pairs((row for row in rows if row.gpu in gpus and row.engine in engines), metric)
-    left, right = st.columns([3, 2], gap="large")
-    with left:
+    grid = st.grid(2, min_column_width=CHART_PX, gap=("small", "medium"))
+    with grid.cell():
         compare(shown, metric, "evidence parity")
-    with right:
+    with grid.cell():
         st.markdown("**By engine, GPU and model**")
         tables.show(by_group(rows, shown))
         st.caption(
@@ -120,13 +123,13 @@ def _profiles() -> None:
         )  # fmt: skip
     st.caption(SAYS[basis])
     found = [one for profile in known for one in held_out(profile, metric, basis)]
-    left, right = st.columns([3, 2], gap="large")
-    with left:
+    grid = st.grid(2, min_column_width=CHART_PX, gap=("small", "medium"))
+    with grid.cell():
         if found:
             chart(figures.held_out_figure(found), figures.held_out_alt(found), "evidence held out")
         else:
             st.info("No profile was judged on this metric in this way: choose another.")
-    with right:
+    with grid.cell():
         _provenance(known)
 
 

@@ -20,6 +20,9 @@ from simulator.outcome.latency import STATISTICS
 from simulator.spec.scenario import Scenario
 
 METRICS: tuple[Metric, ...] = ("ttft_s", "tpot_s", "e2e_s")
+CHART_PX, SMALL_CHART_PX = 330, 230
+"""Widths below which fewer charts stand side by side."""
+
 COST_AT_CAPACITY = "usd_per_million_output_tokens_at_capacity"
 STATED = ("p50", "p90", "p95", "p99", "mean")
 
@@ -36,15 +39,18 @@ def page() -> None:
         st.info("Nothing to draw: choose a deployment, or see Memory for what would make one fit.")
         return
     measure = _measure(limits_of(scenario.slo))
-    left, right = st.columns(2)
-    with left:
-        _chart(
-            f"{measure.name} against load", figures.latency_figure(drawn, measure), figures.latency_alt(drawn, measure)
-        )
-        _chart("Cost against load", figures.cost_figure(drawn), figures.cost_alt(drawn))
-    with right:
+    grid = st.grid(2, min_column_width=CHART_PX)
+    with grid.cell():
+        shown, alt = figures.latency_figure(drawn, measure), figures.latency_alt(drawn, measure)
+        _chart(f"{measure.name} against load", shown, alt)
+    with grid.cell():
         _chart("Goodput against load", figures.goodput_figure(drawn), figures.goodput_alt(drawn))
-        st.markdown("**In figures**")
+    with grid.cell():
+        _chart("Cost against load", figures.cost_figure(drawn), figures.cost_alt(drawn))
+    with grid.cell():
+        st.markdown(
+            "**In figures** :small[:gray[requests/s; latency as offered; $ per million output tokens at capacity]]"
+        )
         tables.show(_table(drawn, measure))
         st.caption(_says(found))
     _distributions(drawn, limits_of(scenario.slo))
@@ -108,10 +114,10 @@ def _table(drawn: Sequence[Drawn], measure: Measure) -> list[dict[str, str]]:
     return [
         {
             "deployment": one.name,
-            "capacity [req/s]": significant(_of_row(one, "capacity_req_per_s") or one.curve.capacity_req_per_s),
-            "knee [req/s]": significant(_knee(one)),
-            f"{measure.name} now": duration(_latency_now(one, measure)),
-            "$/M at capacity": usd(_of_row(one, COST_AT_CAPACITY) or _cost_at_capacity(one)),
+            "capacity /s": significant(_of_row(one, "capacity_req_per_s") or one.curve.capacity_req_per_s),
+            "knee /s": significant(_knee(one)),
+            measure.name: duration(_latency_now(one, measure)),
+            "$/M": usd(_of_row(one, COST_AT_CAPACITY) or _cost_at_capacity(one)),
         }
         for one in drawn
     ]
@@ -157,10 +163,11 @@ def _says(found: Answer) -> str:
 
 def _distributions(drawn: Sequence[Drawn], limits: Limits) -> None:
     st.subheader("How latencies are spread at the offered load", anchor=False)
-    for column, metric in zip(st.columns(3), METRICS, strict=True):
+    grid = st.grid(3, min_column_width=SMALL_CHART_PX)
+    for metric in METRICS:
         highest = limits.get(metric, {})
         limit_s = highest[max(highest)] if highest else None
-        with column:
+        with grid.cell():
             _chart(
                 figures.NAMES[metric],
                 figures.distribution_figure(drawn, metric, limit_s).update_layout(showlegend=False, height=300),

@@ -17,8 +17,8 @@ from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
 
 Row = Mapping[str, Any]
-CARD_PX = 172
-"""Width of a card: two stand side by side on a phone, four on a laptop."""
+CARD_PX, CHART_PX = 162, 330
+"""Width of a card, two of which stand side by side on a phone; width below which one chart stands alone."""
 
 REMEDIES = "what would fit: "
 """Where a ledger's reason begins to name ways out."""
@@ -32,14 +32,15 @@ def page() -> None:
     rows = ledger_of(deployments)
     _verdicts(rows, length)
     _chart("HBM of each GPU", figures.ledger_figure(rows), figures.ledger_alt(rows))
+    st.caption("A grey tick ends what the engine may use, a red one the memory as CUDA shows it.")
     for row in rows:
         if not row["fits"]:
             _ways_out(row)
-    left, right = st.columns(2, gap="large")
-    with left:
+    below = st.grid(2, min_column_width=CHART_PX)
+    with below.cell():
         drawn_as = looks({name: (d.gpu, d.speculation.kind != "none") for name, d in scenario.deployments.items()})
         _chart("Sequences at context", figures.sequences_figure(rows, drawn_as), figures.sequences_alt(rows))
-    with right:
+    with below.cell():
         st.markdown("**In figures**")
         tables.show(_table(rows))
         _budget(scenario, budget_gb)
@@ -66,15 +67,15 @@ def smallest_budget_gb(spec: Deployment) -> int | None:
 def _controls(scenario: Scenario) -> tuple[float | None, int]:
     """The budget that is tried [10^9 bytes], and the context that is counted."""
     most = max(row["hbm_bytes"] for row in ledger_of(scenario.deployments)) / 1e9
-    left, right = st.columns(2, gap="large")
-    with left:
+    grid = st.grid(2, min_column_width=240, gap=("small", "large"))
+    with grid.cell():
         budget = st.slider(
             "HBM budget per GPU [GB]", 10, int(most) + 1, int(most) + 1, 1, key=f"memory_budget_{int(most)}",
             persist_state="session",
             help="What a deployment may use of each GPU, in 10⁹ bytes; the engine's memory fraction holds beside it. "
             "All the way to the right: as the scenario says.",
         )  # fmt: skip
-    with right:
+    with grid.cell():
         length = st.select_slider(
             "Context of a sequence [tokens]", CONTEXTS_TOKENS, 8192, format_func=context, key="memory_context",
             persist_state="session", help="Prompt and output together.",

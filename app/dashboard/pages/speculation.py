@@ -24,8 +24,8 @@ from simulator.spec.scenario import Scenario
 ACCEPTANCES = tuple(round(0.3 + 0.05 * step, 2) for step in range(14))
 """Rows of the maps over acceptance."""
 
-CARD_PX = 172
-"""Width of a figure: two stand side by side on a phone."""
+CARD_PX, CHART_PX = 162, 330
+"""Width of a figure, two of which stand side by side on a phone; width below which one map stands alone."""
 
 
 def page() -> None:
@@ -43,10 +43,10 @@ def page() -> None:
     tokens = tokens_by_draft(view.choice.survival)
     _answer(scenario, grid, tokens, view)
     _maps(grid, tokens, view)
-    left, right = st.columns([3, 2], gap="large")
-    with left:
+    below = st.grid(2, min_column_width=CHART_PX)
+    with below.cell():
         _pays(scenario, tokens, view)
-    with right:
+    with below.cell():
         _schedule(grid, tokens)
         _adopt(scenario, view)
 
@@ -59,7 +59,11 @@ def _answer(scenario: Scenario, grid: SpeculationGrid, tokens: Floats, view: Vie
     alike = constant_acceptance(tokens[k], k)
     operations = operation_factor(alike, k, grid.flops_ratio)
     with st.container(horizontal=True):
-        _metric("Speed-up", times(speedup), "Output tokens/s ÷ those without a draft, with as many sequences.")
+        _metric(
+            "Speed-up",
+            times(speedup) if np.isfinite(speedup) else "no place",
+            "Output tokens/s ÷ those without a draft, with as many sequences.",
+        )
         _metric("$/M output", usd(cost[k]), "Replica $/h ÷ 3,600 ÷ output tokens/s × 10⁶.",
                 f"{signed(cost[k] / cost[0] - 1)} against plain")  # fmt: skip
         _metric("Tokens per step", significant(tokens[k]), f"1 + ΣS over {k} positions, Sᵢ = β₁·…·βᵢ.")
@@ -98,15 +102,16 @@ def _maps(grid: SpeculationGrid, tokens: Floats, view: View) -> None:
     )  # fmt: skip
     cost = acceptance._replace(values=np.array(costs), says=f"replica $/h ÷ output tokens/s {at}")
     batch_cost = batch._replace(values=gain.usd_per_million(grid, tokens), says="replica $/h ÷ output tokens/s")
-    rows = (
-        (("Speed-up by acceptance", acceptance, times), ("$/M output by acceptance", cost, usd)),
-        (("Speed-up by batch", batch, times), ("$/M output by batch", batch_cost, usd)),
-    )
-    for row in rows:
-        for column, (title, table, label) in zip(st.columns(2), row, strict=True):
-            draw = figures.speedup_map if label is times else figures.cost_map
-            with column:
-                _chart(title, draw(table), figures.map_alt(table, title, label), table.says)
+    maps = st.grid(2, min_column_width=CHART_PX)
+    for title, table, label in (
+        ("Speed-up by acceptance", acceptance, times),
+        ("$/M output by acceptance", cost, usd),
+        ("Speed-up by batch", batch, times),
+        ("$/M output by batch", batch_cost, usd),
+    ):
+        draw = figures.speedup_map if label is times else figures.cost_map
+        with maps.cell():
+            _chart(title, draw(table), figures.map_alt(table, title, label), table.says)
     st.caption(
         "The star is your point. An empty cell has no place for so many sequences. Later positions follow by the "
         "change per position. Queues, and the spread of acceptance over requests, are left to Load and Compare."

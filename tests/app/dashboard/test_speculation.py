@@ -5,6 +5,7 @@ from scenarios.load import load_scenario
 from simulator.planning.speculation_gain import speculation_grid
 from simulator.spec.speculation import DraftSpeculation
 from tests.app.dashboard.looking import figures, labelled, metrics, table
+from tests.app.dashboard.test_load import changed
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +81,22 @@ def test_taking_the_point_edits_the_scenario_and_keeps_what_was_not_moved(page):
 
 def test_a_draft_that_leaves_no_room_is_told_not_thrown(dashboard):
     page = dashboard.open("speculation")
-    from tests.app.dashboard.test_load import changed
-
     page.at.session_state["specfleet_loaded"] = changed(page, "deployments.b200-spec.engine.hbm_budget_gb", 44.0)
     page.at.run()
 
     assert "does not fit" in page.said
+
+
+def test_more_sequences_than_a_draft_leaves_room_for_have_no_place(dashboard):
+    page = dashboard.open("speculation")
+    page.at.session_state["specfleet_loaded"] = changed(page, "deployments.b200-spec.engine.hbm_budget_gb", 46.0)
+    page.at.run()
+    slider = labelled(page, "Sequences in flight")
+
+    slider.set_value(int(slider.options[-1])).run()
+
+    assert metrics(page)["Speed-up"] == "no place"
+    assert not page.at.exception
 
 
 def test_the_controls_stand_where_the_deployment_stands(chat):

@@ -17,7 +17,7 @@ def test_parts_differ_in_pattern_and_say_how_they_are_counted():
     patterns = [trace.marker.pattern.shape for trace in shown.data if trace.type == "bar"][:5]
 
     assert len(set(patterns)) == 5
-    assert "KV cache 44.0 GB (40.98 GiB), 44 % of the GPU · usable − all before" in texts(shown)
+    assert "h200: KV cache 44.0 GB (40.98 GiB), 44 % of the GPU · usable − all before" in texts(shown)
 
 
 def test_a_bar_that_does_not_fit_reaches_beyond_the_memory():
@@ -36,4 +36,4 @@ def test_a_context_of_which_none_fits_has_no_point():
 
 
 def test_a_role_with_a_draft_is_named():
-    assert figures.role_name(ledger_row(role="target+draft")) == "h200 (target+draft)"
+    assert figures.role_name(ledger_row(role="target+draft")) == "h200<br>target+draft"
