@@ -24,6 +24,8 @@ FALL_IN_NOISE = 3.0
 """The same in units of the noise: what one visit differs from the next by."""
 SHAPE = (0, 1, 3, 4, 6)
 """Columns of a stored step that make its shape: sequences, rows, prompts, their tokens, draft tokens."""
+ALONE = 0.1
+"""Weight of the head measured alone, beside whole steps: it splits the layers' constant from the head's, no more."""
 _US = 1e6
 
 
@@ -140,7 +142,7 @@ def _fit_linear(fit: Steps, head: Floats, fall: float) -> tuple[dict[str, Any], 
     free = np.concatenate([np.concatenate([layers, logits], axis=1), alone])
     rises = np.concatenate([never_falling(free[:, : len(knots)]), never_falling(free[:, len(knots) :])], axis=1)
     seconds = np.append(fit.seconds[:, 0], head[:, 1])
-    weights = np.append(1.0 / fit.total, 1.0 / np.maximum(head[:, 1], fit.total.min()))
+    weights = np.append(1.0 / fit.total, ALONE / np.maximum(head[:, 1], fit.total.min()))
     risen = robust_fit(rises, seconds, weights)
     level = robust_fit(free, seconds, weights)
     falls = bool((np.diff(level[: len(knots)]) < -fall * level[: len(knots) - 1]).any())
