@@ -19,6 +19,17 @@ help:  ## list these targets
 demo: $(VENV)/.installed  ## install, then compare H200 and B200 on a 70B chat model
 	$(BIN)/specfleet run h200_vs_b200_chat
 
+.PHONY: app bench-app app-pictures
+
+app: $(VENV)/.installed-app  ## install, then open the dashboard in a browser
+	$(BIN)/specfleet dashboard
+
+bench-app: install-dev  ## measure how fast the dashboard answers (needs Chromium); ends with a line of JSON
+	$(BIN)/python -m tests.bench.bench_app
+
+app-pictures: install-dev  ## take the dashboard's pictures anew (needs Chromium)
+	$(BIN)/python -m docs.pictures.make_app_pictures
+
 test: install-dev  ## install, then run every test, the slow ones included
 	$(PYTEST)
 
@@ -74,6 +85,10 @@ $(BIN)/python:
 $(VENV)/.installed: $(RECIPE) | $(BIN)/python
 	$(PIP_INSTALL) -e .
 	touch $@
+
+$(VENV)/.installed-app: $(RECIPE) | $(BIN)/python
+	$(PIP_INSTALL) -e '.[app]'
+	touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-$(EXTRAS): $(RECIPE) | $(BIN)/python
 	$(PIP_INSTALL) -e '.[$(EXTRAS)]'

@@ -11,7 +11,7 @@ import pytest
 from app.dashboard.document import edited, mapping_of
 from app.dashboard.share import decode, encode
 from scenarios.load import load_scenario
-from tests.browser.conftest import settled
+from tests.browser.serving import number, settled, type_in
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs playwright").expect
 
@@ -23,19 +23,6 @@ SMALL = {"workload.horizon": {"requests": 200}, "replications": 1}
 
 def link(**changes):
     return encode(mapping_of(edited(load_scenario("h200_vs_b200_chat"), changes)))
-
-
-def number(page, label):
-    return page.get_by_role("spinbutton", name=label)
-
-
-def type_in(page, label, value):
-    """Type a number and leave the field, until the page has taken it."""
-    number(page, label).fill(value)
-    number(page, label).press("Enter")
-    before = page.url
-    page.wait_for_function("before => location.href !== before", arg=before)
-    return settled(page)
 
 
 def cards(page):
