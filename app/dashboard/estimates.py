@@ -7,7 +7,8 @@ from typing import Any, Literal
 from simulator.outcome.plain import plain
 from simulator.outcome.report import Row
 from simulator.planning.comparison import compare
-from simulator.planning.model_error import ModelError, estimate_with_error
+from simulator.planning.context import why_unfit
+from simulator.planning.model_error import Clusters, ModelError, clusters_of, estimate_from, estimate_with_error
 from simulator.planning.provenance import provenance
 from simulator.spec.scenario import Scenario
 
@@ -47,6 +48,24 @@ def alone(scenario: Scenario, name: str) -> str:
     return found.model_dump_json(exclude_unset=True)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def _row(document: str, name: str) -> tuple[Row, ModelError | None]:
-    return estimate_with_error(Scenario.model_validate_json(document), name)
+    scenario = Scenario.model_validate_json(document)
+    if why_unfit(scenario, name):
+        return estimate_with_error(scenario, name)
+    return estimate_from(scenario, name, _clusters(_without_rate_and_price(scenario, name), name))
+
+
+def _without_rate_and_price(scenario: Scenario, name: str) -> str:
+    """What the steady states of a deployment follow from, as text: those moves are the most frequent ones."""
+    arrivals, spec = scenario.workload.arrivals, scenario.deployments[name]
+    if hasattr(arrivals, "rate_per_s"):
+        arrivals = arrivals.model_copy(update={"rate_per_s": 1.0})
+    workload = scenario.workload.model_copy(update={"arrivals": arrivals})
+    deployments = {name: spec.model_copy(update={"price": 1.0})}
+    return scenario.model_copy(update={"workload": workload, "deployments": deployments}).model_dump_json()
+
+
+@lru_cache(maxsize=256)
+def _clusters(document: str, name: str) -> Clusters:
+    return clusters_of(Scenario.model_validate_json(document), name)

@@ -122,31 +122,56 @@ def _pooled(errors: Sequence[Error | None]) -> float | None:
     return sum(error.mean_ape * error.count for error in known) / rows if rows else None
 
 
+class Clusters(NamedTuple):
+    """The steady state of a deployment, and what it is if every step is shorter, or longer, by the error."""
+
+    middle: SteadyCluster
+    fast: SteadyCluster | None
+    slow: SteadyCluster | None
+    """None, as `fast`, where the error is not known."""
+    known: StepError | None
+
+
+def clusters_of(scenario: Scenario, name: str) -> Clusters:
+    """The steady states of a deployment that fits. Neither the rate nor prices are in them: they serve any of these."""
+    middle, known = steady_cluster(scenario, name), step_error(scenario.deployments[name])
+    if known is None:
+        return Clusters(middle, None, None, None)
+    fast, slow = (replace(middle, demand=slowed(middle.demand, factor)) for factor in (1.0 / known.step, known.step))
+    return Clusters(middle, fast, slow, known)
+
+
 def model_error(scenario: Scenario, name: str) -> ModelError | None:
     """What the error of step times does to a deployment that fits; None where it is not known."""
-    known = step_error(scenario.deployments[name])
-    if known is None:
-        return None
-    middle = steady_cluster(scenario, name)
-    return _error(scenario, name, known, middle, estimate_row(scenario, name, middle))
+    clusters = clusters_of(scenario, name)
+    return _error(scenario, name, clusters, estimate_row(scenario, name, clusters.middle))
 
 
 def estimate_with_error(scenario: Scenario, name: str, point: str = "base") -> tuple[Row, ModelError | None]:
-    """An estimate with the model's error in its intervals, and that error: the requests are sampled once for both."""
+    """An estimate with the model's error in its intervals, and that error."""
     reason = why_unfit(scenario, name)
     if reason:
         return widened(empty_row(row_context(scenario, name, point), "estimate", reason), None), None
-    middle, known = steady_cluster(scenario, name), step_error(scenario.deployments[name])
-    row = estimate_row(scenario, name, middle, point)
-    error = None if known is None else _error(scenario, name, known, middle, row)
+    return estimate_from(scenario, name, clusters_of(scenario, name), point)
+
+
+def estimate_from(
+    scenario: Scenario, name: str, clusters: Clusters, point: str = "base"
+) -> tuple[Row, ModelError | None]:
+    """The same of a deployment that fits, whose steady states are given."""
+    row = estimate_row(scenario, name, clusters.middle, point)
+    error = _error(scenario, name, clusters, row)
     return widened(row, error), error
 
 
-def _error(scenario: Scenario, name: str, known: StepError, middle: SteadyCluster, plain: Row) -> ModelError:
-    fast, slow = (
-        estimate_row(scenario, name, replace(middle, demand=slowed(middle.demand, factor)))
-        for factor in (1.0 / known.step, known.step)
-    )
+def _error(scenario: Scenario, name: str, clusters: Clusters, plain: Row) -> ModelError | None:
+    known, fast_cluster, slow_cluster = clusters.known, clusters.fast, clusters.slow
+    if known is None or fast_cluster is None or slow_cluster is None:
+        return None
+    capacity = clusters.middle.capacity()
+    fast_cluster.capacity(capacity * known.step)
+    slow_cluster.capacity(capacity / known.step)
+    fast, slow = (estimate_row(scenario, name, cluster) for cluster in (fast_cluster, slow_cluster))
     deployment = scenario.deployments[name]
     return ModelError(
         known=known,

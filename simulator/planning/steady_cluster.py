@@ -1,7 +1,7 @@
 """A cluster in the steady state: where it saturates, which rates hold the SLO, how many replicas a load needs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil, exp, log
 
 import numpy as np
@@ -17,6 +17,9 @@ RATE_TOLERANCE = 0.01
 
 MOST_EVALUATIONS = 25
 """Steady states after which a search ends."""
+
+NEAR = 1.3
+"""Factor around a known capacity within which that of a slightly different cluster is sought first."""
 
 MOST_REPLICAS = 100_000
 """Replicas beyond which no fleet is sought."""
@@ -40,6 +43,8 @@ class SteadyCluster:
     num_replicas: int
     router: str
     slo: Slo | None
+    _capacity: list[float] = field(init=False, default_factory=list, compare=False, repr=False)
+    """The capacity, once it has been sought."""
 
     def at(self, rate_per_s: float) -> Load:
         """The cluster at a rate below saturation."""
@@ -58,12 +63,24 @@ class SteadyCluster:
         """Rate at which the backlog begins to grow [requests/s]."""
         return saturation_rate(self.demand) * self.num_replicas
 
-    def capacity(self) -> float:
-        """Highest rate that holds [requests/s]; 0 where none does."""
+    def capacity(self, near: float | None = None) -> float:
+        """Highest rate that holds [requests/s]; 0 where none does. Sought once.
+
+        near: a rate not far from it, from which the search begins.
+        """
+        if not self._capacity:
+            self._capacity.append(self._sought(near))
+        return self._capacity[0]
+
+    def _sought(self, near: float | None) -> float:
         most = self.saturation()
         if not limits(self.slo):
             return most
         low, high = 0.02 * most, 0.9995 * most
+        if near is not None and low < near / NEAR and near * NEAR < high:
+            ends = [(rate, self.pressure(rate)) for rate in (near / NEAR, near * NEAR)]
+            if ends[0][1] <= 1.0 < ends[1][1]:
+                return _crossing(self.pressure, *ends)
         first = self.pressure(low)
         if first > 1.0:
             return 0.0
