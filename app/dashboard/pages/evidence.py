@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 import streamlit as st
 
-from app.dashboard import bring, tables
+from app.dashboard import badges, bring, tables
 from app.evidence.published import METRICS, Compared, pairs, published
 from app.figures import parity as figures
 from app.figures.parity import Errors, HeldOutError, Pair
@@ -18,6 +18,8 @@ from simulator.spec.profile import HeldOut, Profile
 
 CHART_PX = 340
 """Width below which one chart stands alone."""
+
+MEASURED = "Both are there: a published measurement, and what is predicted of the same run."
 
 JUDGED = {"held_out": "held-out groups", "left_out": "models left out"}
 """Field of a profile → how the page calls it."""
@@ -55,6 +57,7 @@ def _parity(rows: Sequence[Compared]) -> None:
         compare(shown, metric, "evidence parity")
     with grid.cell():
         st.markdown("**By engine, GPU and model**")
+        st.html(badges.badge("measured", "measured", MEASURED))
         tables.show(by_group(rows, shown))
         st.caption(
             "Published runs (InferenceX, TensorRT-LLM), each replayed as it was measured: the client with its lengths "

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 import streamlit as st
 
-from app.dashboard import tables
+from app.dashboard import badges, tables
 from app.dashboard.answers import answer
 from app.dashboard.curves import curve_of
 from app.dashboard.estimates import Answer
@@ -51,6 +51,7 @@ def page() -> None:
         st.markdown(
             "**In figures** :small[:gray[requests/s; latency as offered; $ per million output tokens at capacity]]"
         )
+        st.html(badges.method(found))
         tables.show(_table(drawn, measure))
         st.caption(_says(found))
     _distributions(drawn, limits_of(scenario.slo))

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import streamlit as st
 import yaml
 
-from app.dashboard import state, tables
+from app.dashboard import badges, state, tables
 from app.dashboard.curves import ledger_of
 from app.figures import memory as figures
 from app.figures.style import CONFIG, looks
@@ -19,6 +19,10 @@ from simulator.spec.scenario import Scenario
 Row = Mapping[str, Any]
 CARD_PX, CHART_PX = 162, 330
 """Width of a card, two of which stand side by side on a phone; width below which one chart stands alone."""
+
+ESTIMATED = (
+    "The engine's own identity, from the catalog's models and memory rules; docs/concepts.md says how near it is."
+)
 
 REMEDIES = "what would fit: "
 """Where a ledger's reason begins to name ways out."""
@@ -87,6 +91,7 @@ def _verdicts(rows: Sequence[Row], length: int) -> None:
     """Sequences at the chosen context, one card for each GPU role."""
     says = "KV blocks of a replica ÷ blocks of such a sequence; what is below holds all tokens of the replica's KV."
     st.markdown(f"**Sequences of {context(length)} tokens that a replica holds at once**")
+    st.html(badges.badge("estimated", "estimated", ESTIMATED))
     with st.container(horizontal=True):
         for row in rows:
             fit = row["fits"]

@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from app.dashboard import state, tables
+from app.dashboard import badges, state, tables
 from app.dashboard.curves import grid_of
 from app.dashboard.speculation_controls import View, controls, deployment
 from app.dashboard.speculation_inputs import adopted, tried
@@ -23,6 +23,8 @@ from simulator.spec.scenario import Scenario
 
 ACCEPTANCES = tuple(round(0.3 + 0.05 * step, 2) for step in range(14))
 """Rows of the maps over acceptance."""
+
+ESTIMATED = "From the step times of a replica that always holds so many sequences, whatever has been simulated."
 
 CARD_PX, CHART_PX = 162, 330
 """Width of a figure, two of which stand side by side on a phone; width below which one map stands alone."""
@@ -58,6 +60,7 @@ def _answer(scenario: Scenario, grid: SpeculationGrid, tokens: Floats, view: Vie
     beta = gain.survival_by_change(view.choice.first, view.choice.change, k)
     alike = constant_acceptance(tokens[k], k)
     operations = operation_factor(alike, k, grid.flops_ratio)
+    st.html(badges.badge("estimated", "estimated", ESTIMATED))
     with st.container(horizontal=True):
         _metric(
             "Speed-up",

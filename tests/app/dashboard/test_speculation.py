@@ -42,6 +42,17 @@ def test_more_draft_tokens_move_the_star(page):
     assert "K = 7" in figures(page)[4]
 
 
+def test_a_falling_acceptance_moves_every_map(page):
+    before = figures(page)
+    labelled(page, "Change per position").set_value(0.8).run()
+
+    assert all(a != b for a, b in zip(before, figures(page), strict=True))
+
+
+def test_the_numbers_are_marked_as_estimated(page):
+    assert "always holds so many sequences" in page.html
+
+
 def test_ratios_replace_the_model_and_both_count(page):
     labelled(page, "Draft costs by").set_value("two ratios").run()
     modelled = metrics(page)
