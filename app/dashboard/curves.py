@@ -5,15 +5,13 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
-from app.dashboard.estimates import alone
+from app.dashboard.estimates import alone, steady_state, without_rate_and_price
 from simulator.physics.ledger import memory_ledger
-from simulator.planning.load_curve import LoadCurve, SteadyLoads, curve_at, steady_loads
+from simulator.planning.load_curve import LoadCurve, curve_at, steady_loads
 from simulator.planning.speculation_gain import SpeculationGrid, speculation_grid
+from simulator.planning.steady_cluster import Load
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
-
-STEADY = ("poisson", "constant", "gamma")
-"""Arrivals at one rate."""
 
 
 def curve_of(scenario: Scenario, name: str) -> LoadCurve:
@@ -34,22 +32,13 @@ def ledger_of(deployments: Mapping[str, Deployment]) -> list[dict[str, Any]]:
 @lru_cache(maxsize=256)
 def _curve(document: str, name: str) -> LoadCurve:
     scenario = Scenario.model_validate_json(document)
-    return curve_at(_steady(alone(_whatever_load(scenario, name), name), name), scenario, name)
+    steady = without_rate_and_price(scenario, name)
+    return curve_at(steady_state(steady, name), _loads(steady, name), scenario, name)
 
 
 @lru_cache(maxsize=128)
-def _steady(document: str, name: str) -> SteadyLoads:
-    return steady_loads(Scenario.model_validate_json(document), name)
-
-
-def _whatever_load(scenario: Scenario, name: str) -> Scenario:
-    """The scenario with a price of 1, and a rate of 1 where arrivals are steady: neither moves a steady state."""
-    spec, workload = scenario.deployments[name], scenario.workload
-    if workload.arrivals.kind in STEADY:
-        arrivals = workload.arrivals.model_copy(update={"rate_per_s": 1.0})
-        workload = workload.model_copy(update={"arrivals": arrivals})
-    deployments = {name: spec.model_copy(update={"price": 1.0})}
-    return scenario.model_copy(update={"workload": workload, "deployments": deployments})
+def _loads(document: str, name: str) -> list[Load]:
+    return steady_loads(steady_state(document, name))
 
 
 @lru_cache(maxsize=256)

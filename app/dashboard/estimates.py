@@ -10,9 +10,13 @@ from simulator.planning.comparison import compare
 from simulator.planning.context import why_unfit
 from simulator.planning.model_error import Clusters, ModelError, clusters_of, estimate_from, estimate_with_error
 from simulator.planning.provenance import provenance
+from simulator.planning.steady_cluster import SteadyCluster
 from simulator.spec.scenario import Scenario
 
 Method = Literal["estimated", "simulated"]
+
+STEADY = ("poisson", "constant", "gamma")
+"""Arrivals at one rate: any other may be wrong with another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +57,22 @@ def _row(document: str, name: str) -> tuple[Row, ModelError | None]:
     scenario = Scenario.model_validate_json(document)
     if why_unfit(scenario, name):
         return estimate_with_error(scenario, name)
-    return estimate_from(scenario, name, _clusters(_without_rate_and_price(scenario, name), name))
+    return estimate_from(scenario, name, _clusters(without_rate_and_price(scenario, name), name))
 
 
-def _without_rate_and_price(scenario: Scenario, name: str) -> str:
+def steady_state(document: str, name: str) -> SteadyCluster:
+    """The steady state of a deployment that fits, by what `without_rate_and_price` says of it."""
+    return _clusters(document, name).middle
+
+
+def without_rate_and_price(scenario: Scenario, name: str) -> str:
     """What the steady states of a deployment follow from, as text: those moves are the most frequent ones."""
     arrivals, spec = scenario.workload.arrivals, scenario.deployments[name]
-    if hasattr(arrivals, "rate_per_s"):
+    if arrivals.kind in STEADY:
         arrivals = arrivals.model_copy(update={"rate_per_s": 1.0})
     workload = scenario.workload.model_copy(update={"arrivals": arrivals})
     deployments = {name: spec.model_copy(update={"price": 1.0})}
-    return scenario.model_copy(update={"workload": workload, "deployments": deployments}).model_dump_json()
+    return alone(scenario.model_copy(update={"workload": workload, "deployments": deployments}), name)
 
 
 @lru_cache(maxsize=256)

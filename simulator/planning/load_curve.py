@@ -3,6 +3,7 @@
 What the simulation finds of the same curve stands in `curve`.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -47,42 +48,31 @@ class LoadCurve(NamedTuple):
     """`ttft_s`, `tpot_s`, `e2e_s` at the offered load, by the shares [s]."""
 
 
-class SteadyLoads(NamedTuple):
-    """What of a curve depends neither on the offered load nor on the price."""
-
-    cluster: SteadyCluster
-    loads: list[Load]
-    capacity_req_per_s: float
-
-
 def load_curve(scenario: Scenario, deployment: str) -> LoadCurve:
     """The curve of a deployment.
 
     Raises ScenarioError when it does not fit into its GPUs.
     """
-    return curve_at(steady_loads(scenario, deployment), scenario, deployment)
-
-
-def steady_loads(scenario: Scenario, deployment: str) -> SteadyLoads:
-    """The steady states from idle to saturation.
-
-    Raises ScenarioError when the deployment does not fit into its GPUs.
-    """
     cluster = steady_cluster(scenario, deployment)
+    return curve_at(cluster, steady_loads(cluster), scenario, deployment)
+
+
+def steady_loads(cluster: SteadyCluster) -> list[Load]:
+    """A cluster from idle to saturation, its capacity included: neither the offered load nor the price plays a part."""
     capacity, saturation = cluster.capacity(), cluster.saturation()
     rates = {share * saturation for share in SHARES} | {capacity}
-    return SteadyLoads(cluster, [cluster.at(rate) for rate in sorted(rates) if 0.0 < rate < saturation], capacity)
+    return [cluster.at(rate) for rate in sorted(rates) if 0.0 < rate < saturation]
 
 
-def curve_at(steady: SteadyLoads, scenario: Scenario, deployment: str) -> LoadCurve:
+def curve_at(cluster: SteadyCluster, loads: Sequence[Load], scenario: Scenario, deployment: str) -> LoadCurve:
     """The curve at the scenario's offered load and the deployment's price."""
     axis = load_axis(scenario.workload, scenario.seed, 0)
-    offered = steady.cluster.offered(axis.kind, axis.offered)
+    offered = cluster.offered(axis.kind, axis.offered)
     spec = scenario.deployments[deployment]
     usd_per_hour = resolve_price(spec).usd_per_gpu_hour * spec.num_gpus
     return LoadCurve(
-        [_point(steady.cluster, load, usd_per_hour) for load in steady.loads],
-        steady.capacity_req_per_s,
+        [_point(cluster, load, usd_per_hour) for load in loads],
+        cluster.capacity(),
         offered.rate_per_s,
         LEVELS.tolist(),
         {name: _quantiles(getattr(offered.latencies, name)) for name in ("ttft_s", "tpot_s", "e2e_s")},

@@ -43,7 +43,7 @@ def page() -> None:
         st.code(str(error), language=None, wrap_lines=True)
         return
     tokens = tokens_by_draft(view.choice.survival)
-    _answer(scenario, grid, tokens, view)
+    _answer(grid, tokens, view)
     _maps(grid, tokens, view)
     below = st.grid(2, min_column_width=CHART_PX)
     with below.cell():
@@ -53,7 +53,7 @@ def page() -> None:
         _adopt(scenario, view)
 
 
-def _answer(scenario: Scenario, grid: SpeculationGrid, tokens: Floats, view: View) -> None:
+def _answer(grid: SpeculationGrid, tokens: Floats, view: View) -> None:
     """The reader's own point in figures."""
     k, here = view.choice.draft_tokens, grid.at(np.array([view.sequences]))
     speedup, cost = gain.speedup(here, tokens)[0, k], gain.usd_per_million(here, tokens)[0]
@@ -62,11 +62,8 @@ def _answer(scenario: Scenario, grid: SpeculationGrid, tokens: Floats, view: Vie
     operations = operation_factor(alike, k, grid.flops_ratio)
     st.html(badges.badge("estimated", "estimated", ESTIMATED))
     with st.container(horizontal=True):
-        _metric(
-            "Speed-up",
-            times(speedup) if np.isfinite(speedup) else "no place",
-            "Output tokens/s ÷ those without a draft, with as many sequences.",
-        )
+        faster = times(speedup) if np.isfinite(speedup) else "no place"
+        _metric("Speed-up", faster, "Output tokens/s ÷ those without a draft, with as many sequences.")
         _metric("$/M output", usd(cost[k]), "Replica $/h ÷ 3,600 ÷ output tokens/s × 10⁶.",
                 f"{signed(cost[k] / cost[0] - 1)} against plain")  # fmt: skip
         _metric("Tokens per step", significant(tokens[k]), f"1 + ΣS over {k} positions, Sᵢ = β₁·…·βᵢ.")
@@ -116,8 +113,9 @@ def _maps(grid: SpeculationGrid, tokens: Floats, view: View) -> None:
         with maps.cell():
             _chart(title, draw(table), figures.map_alt(table, title, label), table.says)
     st.caption(
-        "The star is your point. An empty cell has no place for so many sequences. Later positions follow by the "
-        "change per position. Queues, and the spread of acceptance over requests, are left to Load and Compare."
+        "The star is your point. An empty cell has no place for so many sequences. Every step proposes K tokens; later "
+        "positions follow by the change per position. Queues, and the spread of acceptance over requests, are left to "
+        "Load and Compare."
     )
 
 

@@ -40,3 +40,23 @@ def test_no_move_is_answered_with_an_earlier_estimate(changes):
 
     assert shown.rows == of_the_command_line(moved)["rows"]
     assert shown.comparison == of_the_command_line(moved)["comparison"]
+
+
+ABSTRACT = {
+    "abstract": {"flops_ratio": 0.02, "latency_ratio": 0.1, "weights_gb": 2, "kv_bytes_per_token": 1000},
+    "acceptance": {"all": {"tokens_per_step": 2.5, "at": 4}},
+}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"deployments.b200-spec.speculation.drafts.general": ABSTRACT},
+        {"workload.arrivals": {"kind": "diurnal", "rate_per_s": 0.5, "period_s": 4000.0, "peak_to_mean": 1.5}},
+    ],
+    ids=["an abstract draft", "hours of a day below one request a second"],
+)
+def test_what_is_kept_can_be_read_again(changes):
+    moved = edited(CHAT, changes).points[0].scenario
+
+    assert all(row["fits"] for row in estimated(moved).rows)
