@@ -19,7 +19,7 @@ from calibration.constants import FILE
 from calibration.protocol import Measured
 from calibration.robust import Floats, error
 from calibration.rows import Case, case_of, skip_reason
-from calibration.versions import older, unstreamed
+from calibration.versions import older
 from simulator.catalog.load import load_profile
 from simulator.physics.step_model import CatalogStepModel, step_model_with
 from simulator.spec.profile import EngineConstants, Error, Profile
@@ -78,7 +78,7 @@ def predict(chosen: Sequence[Case], constants: EngineConstants) -> list[Measured
     models: dict[str, CatalogStepModel] = {}
     out = []
     for case in chosen:
-        key = f"{case.old_kernels} {case.streamed} {case.deployment.model_dump_json()}"
+        key = f"{case.old_kernels} {case.deployment.model_dump_json()}"
         if key not in models:
             models[key] = step_model_with(_profile(case, constants), case.deployment)
         protocol = replace(case.protocol, request_host_s=constants.request_host_ms * 1e-3)
@@ -92,8 +92,7 @@ def _profile(case: Case, constants: EngineConstants) -> Profile | None:
     if profile is None:
         return None
     profile = profile.model_copy(update={"constants": constants})
-    profile = older(profile) if case.old_kernels else profile
-    return profile if case.streamed else unstreamed(profile)
+    return older(profile) if case.old_kernels else profile
 
 
 def constants_at(point: Floats) -> EngineConstants:

@@ -43,11 +43,6 @@ class Case(NamedTuple):
     old_kernels: bool = False
     """Whether it ran on a release with the kernels of calibration.versions."""
 
-    @property
-    def streamed(self) -> bool:
-        """Whether tokens went to a client as they came: not in an offline benchmark's queue."""
-        return self.protocol.concurrency is not None
-
 
 def skip_reason(row: Any) -> str:
     """Why a row is not comparable (see shared/measured/README.md); empty when it is."""

@@ -20,7 +20,7 @@ from calibration.fitted_on import half_of
 from calibration.protocol import Measured, Protocol
 from calibration.rows import Case, case_of, deployment_of, skip_reason
 from calibration.serving_csv import ServingRow, read_serving
-from calibration.versions import older, unstreamed
+from calibration.versions import older
 from simulator.catalog.load import load_model, load_profile
 from simulator.errors import SimulatorError
 from simulator.physics.ledger import memory_ledger
@@ -180,17 +180,14 @@ def _flag(row: ServingRow, protocol: Protocol, model: CatalogStepModel, found: M
 
 def step_model(case: Case) -> CatalogStepModel:
     """The step model of a row, with its release's kernels; rows that share it share what it has computed."""
-    return _remembered_model(case.deployment.model_dump_json(), case.old_kernels, case.streamed)
+    return _remembered_model(case.deployment.model_dump_json(), case.old_kernels)
 
 
 @lru_cache(maxsize=64)
-def _remembered_model(deployment: str, old_kernels: bool, streamed: bool) -> CatalogStepModel:
+def _remembered_model(deployment: str, old_kernels: bool) -> CatalogStepModel:
     spec = Deployment.model_validate_json(deployment)
     profile = load_profile(spec.gpu, spec.engine.policy)
-    if profile is not None:
-        profile = older(profile) if old_kernels else profile
-        profile = profile if streamed else unstreamed(profile)
-    return step_model_with(profile, spec)
+    return step_model_with(older(profile) if profile is not None and old_kernels else profile, spec)
 
 
 # Processes.

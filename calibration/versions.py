@@ -34,16 +34,6 @@ def older(profile: Profile) -> Profile:
     return profile
 
 
-def unstreamed(profile: Profile) -> Profile:
-    """The profile where nothing is streamed to clients: no host time for each sequence of a step.
-
-    An offline benchmark hands over whole outputs. Its rows show no such time: with it Llama-3.1-8B on H100 comes out
-    8 % too slow, without it within 3 %.
-    """
-    constants = profile.constants.model_copy(update={"sequence_host_us": 0.0})
-    return profile.model_copy(update={"constants": constants})
-
-
 def _old_products(table: LinearTable) -> LinearTable:
     if table.dtype != "fp8":
         return table
