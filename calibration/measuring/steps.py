@@ -57,6 +57,8 @@ class Stage:
         engine.sequences.clear()
         for _ in range(point.sequences):
             self._adopt(point, WARM_STEPS + steps)
+        for sequence in engine.scheduler.running.values():
+            engine.pool.extend(sequence.table, len(sequence.tokens))
         if point.prompts:
             self._with_prompts(point, WARM_STEPS + steps)
         else:
@@ -69,12 +71,16 @@ class Stage:
         return [step for step in taken[WARM_STEPS:] if _as_wanted(step.row, point)]
 
     def _adopt(self, point: Point, steps: int) -> None:
-        """A sequence in the middle of its decoding: all of its tokens but the last count as computed."""
+        """A sequence in the middle of its decoding: all of its tokens but the last count as computed.
+
+        Its last block is taken after those of all others, as in serving: sequences that grow side by side have their
+        positions scattered over the cache, and attention has to gather them.
+        """
         engine = self.engine
         request = Request(self._tokens(point.context), steps, draft_tokens=point.draft_tokens)
         sequence = engine.submit(request)
         engine.scheduler.waiting.pop()
-        engine.pool.extend(sequence.table, len(sequence.tokens))
+        engine.pool.extend(sequence.table, max(len(sequence.tokens) - engine.pool.block_tokens, 1))
         engine.scheduler.running[sequence.number] = sequence
         if isinstance(engine.drafter, ModelDraft):
             engine.drafter.assume(sequence)
