@@ -16,13 +16,13 @@ from calibration.rows import case_of
 
 ROWS = pd.read_csv(Path(__file__).with_name("serving_rows.csv"))
 LIMITS = {
-    ("trtllm", "llama-3.1-70b"): {"tpot": (0.05, 0.07), "ttft": (0.12, 0.14)},
+    ("trtllm", "llama-3.1-70b"): {"tpot": (0.03, 0.04), "ttft": (0.10, 0.11)},
     ("vllm", "llama-3.1-70b"): {"tpot": (0.07, 0.08), "ttft": (0.12, 0.12)},
     ("trtllm", "gpt-oss-120b"): {"tpot": (0.12, 0.14), "ttft": (0.25, 0.30)},
     ("vllm", "gpt-oss-120b"): {"tpot": (0.10, 0.12), "ttft": (0.22, 0.25)},
-    ("sglang", "deepseek-v3"): {"tpot": (0.15, 0.18)},
-    ("trtllm", "llama-3.3-70b"): {"tokens_per_s": (0.12, 0.20)},
-    ("trtllm", "llama-3.1-8b"): {"tokens_per_s": (0.15, 0.18)},
+    ("sglang", "deepseek-v3"): {"tpot": (0.06, 0.08), "ttft": (0.35, 0.38)},
+    ("trtllm", "llama-3.3-70b"): {"tokens_per_s": (0.09, 0.11)},
+    ("trtllm", "llama-3.1-8b"): {"tokens_per_s": (0.05, 0.07)},
 }
 """Engine and model → metric → most that median and mean absolute percentage error may be."""
 

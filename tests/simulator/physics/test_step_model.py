@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.catalog.load import load_profile
 from simulator.physics.step import CAUSES, StepShape
 from simulator.physics.step_model import build_step_model, step_model_with
 from simulator.spec.deployment import Deployment
@@ -288,3 +289,21 @@ def test_ranks_with_equally_many_prompts_share_them_evenly():
 
     assert model.seconds(prefill(8192, 8)) == pytest.approx(model.seconds(prefill(8192, 16)), rel=1e-3)
     assert model.seconds(prefill(8192, 9)) > 1.2 * model.seconds(prefill(8192, 8))
+
+
+def test_a_sequences_host_time_adds_to_its_step():
+    profile = load_profile("h200-sxm", "trtllm")
+    constants = profile.constants.model_copy(update={"sequence_host_us": 0.0})
+    model = step_model(policy="trtllm")
+    without = step_model_with(profile.model_copy(update={"constants": constants}), deployment(policy="trtllm"))
+    added_s = model.seconds(decode(100)) - without.seconds(decode(100))
+
+    assert added_s == pytest.approx(100e-6 * profile.constants.sequence_host_us)
+    assert added_s > 0
+
+
+def test_a_padded_step_runs_the_rows_of_its_graph():
+    model = step_model(policy="trtllm")
+
+    assert model.decode_affine(200, padded_to=384)[0] > model.decode_affine(200)[0]
+    assert model.decode_affine(200, padded_to=200) == model.decode_affine(200)
