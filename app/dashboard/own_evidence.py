@@ -5,7 +5,8 @@ Knows nothing of pages.
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -39,14 +40,9 @@ def read_counters(
     from calibration.importers.options import ReadOptions
     from calibration.importers.read import read_acceptance
 
-    with TemporaryDirectory(prefix="specfleet-") as folder:
-        paths = _written(Path(folder), texts)
-        options = ReadOptions(draft_tokens, add_engines=add_engines, lookup=lookup)
-        second = paths[1] if len(paths) > 1 else None
-        try:
-            return read_acceptance(paths[0], second, options=options)
-        except SimulatorError as error:
-            raise ScenarioError(_without_path(str(error), folder)) from None
+    options = ReadOptions(draft_tokens, add_engines=add_engines, lookup=lookup)
+    with _as_files(texts) as (first, *later):
+        return read_acceptance(first, next(iter(later), None), options=options)
 
 
 def benchmark_csv(text: str, stated: Mapping[str, Any]) -> str:
@@ -58,11 +54,8 @@ def benchmark_csv(text: str, stated: Mapping[str, Any]) -> str:
 
     if not is_json(text):
         return text
-    with TemporaryDirectory(prefix="specfleet-") as folder:
-        try:
-            return csv_text(read_benchmarks(_written(Path(folder), [text]), stated))
-        except SimulatorError as error:
-            raise ScenarioError(_without_path(str(error), folder)) from None
+    with _as_files([text]) as paths:
+        return csv_text(read_benchmarks(paths, stated))
 
 
 def is_json(text: str) -> bool:
@@ -77,18 +70,17 @@ def predicted(text: str) -> list[Compared]:
     """
     from calibration.validate import validate
 
-    with TemporaryDirectory(prefix="specfleet-") as folder:
-        try:
-            outcomes = validate(_written(Path(folder), [text])[0], jobs=1).outcomes
-        except SimulatorError as error:
-            raise ScenarioError(_without_path(str(error), folder)) from None
-    return [compared(one) for one in outcomes]
+    with _as_files([text]) as (path,):
+        return [compared(one) for one in validate(path, jobs=1).outcomes]
 
 
 def check_size(text: str) -> None:
     """ScenarioError for a benchmark's CSV that is too large to predict between two clicks."""
     way_out = "; `specfleet validate FILE` takes any"
-    lines = list(csv.DictReader(io.StringIO(text)))
+    try:
+        lines = list(csv.DictReader(io.StringIO(text)))
+    except csv.Error as error:
+        raise ScenarioError(f"{SHOWN_AS}: not a CSV: {error}") from None
     if len(lines) > MOST_ROWS:
         raise ScenarioError(f"{SHOWN_AS}: {len(lines)} rows; a browser gets at most {MOST_ROWS}{way_out}")
     for number, line in enumerate(lines, start=2):
@@ -120,16 +112,18 @@ def decoded(data: bytes) -> str:
         raise ScenarioError(f"{SHOWN_AS}: not a text in UTF-8") from None
 
 
-def _written(folder: Path, texts: Sequence[str]) -> list[Path]:
-    """Files of the texts, under names that say nothing."""
+@contextmanager
+def _as_files(texts: Sequence[str]) -> Iterator[list[Path]]:
+    """Texts as files under names that say nothing, for as long as they are read; messages do not name the folder."""
     if any(len(text) > MOST_BYTES for text in texts):
         raise ScenarioError(f"{SHOWN_AS}: more than {MOST_BYTES:,} characters")
-    paths = [folder / f"{SHOWN_AS} {number}" for number in range(1, len(texts) + 1)]
-    for path, text in zip(paths, texts, strict=True):
-        path.write_text(text, encoding="utf-8")
-    return paths
-
-
-def _without_path(message: str, folder: str) -> str:
-    """A message without the server's folder."""
-    return message.replace(f"{folder}/", "").replace(folder, "")
+    with TemporaryDirectory(prefix="specfleet-") as folder:
+        paths = [Path(folder, f"{SHOWN_AS} {number}") for number in range(1, len(texts) + 1)]
+        for path, text in zip(paths, texts, strict=True):
+            path.write_text(text, encoding="utf-8")
+        try:
+            yield paths
+        except SimulatorError as error:
+            raise ScenarioError(str(error).replace(f"{folder}/", "")) from None
+        except RecursionError:
+            raise ScenarioError(f"{SHOWN_AS}: nested too deep") from None

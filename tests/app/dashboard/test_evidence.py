@@ -1,11 +1,15 @@
+from pathlib import Path
+
 import pytest
 
 from app.dashboard.bring import EXAMPLE
 from app.dashboard.own_evidence import MOST_BYTES, benchmark_csv, check_size, decoded, predicted, read_counters
-from app.evidence.published import METRICS, compared, pairs, published
+from app.evidence.published import FILE, METRICS, as_csv, compared, pairs, published
+from calibration.serving_csv import read_serving
 from calibration.validate import outcome
 from simulator.errors import ScenarioError
 from tests.app.dashboard.looking import figures, labelled, table
+from tests.app.dashboard.test_load import changed
 
 HEADER = "engine,gpu,model,precision,tp,isl,osl,load,concurrency,tpot_ms\n"
 ROW = "trtllm,h200-sxm,llama-3.1-70b,fp8,1,1024,64,closed_loop,4,20\n"
@@ -121,12 +125,60 @@ def test_a_hostile_upload_is_refused(data, told):
         decoded(data)
 
 
+@pytest.mark.parametrize("text", ["[" * 100_000, "{", "{}", "[1]", "x" * 2_000_000, "\x00", "# TYPE a counter\n"])
+def test_a_hostile_text_is_refused_in_words(text):
+    with pytest.raises(ScenarioError):
+        read_counters([text])
+
+
+def test_a_cell_that_is_too_large_is_refused():
+    with pytest.raises(ScenarioError, match="not a CSV"):
+        check_size("a\n" + "x" * 200_000 + "\n")
+
+
+@pytest.mark.slow
+def test_an_uploaded_benchmark_is_predicted_beside_the_page(page):
+    page.control("evidence_benchmark").upload("mine.csv", (HEADER + ROW).encode()).run()
+
+    assert "TPOT, median error" in {metric.label for metric in page.at.metric}
+    assert not page.at.exception
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "told"),
+    [
+        ("mine.csv", b"a,b\n1,2\n" * 100, "a browser gets at most 24"),
+        ("mine.json", b"{}", "no result of a benchmark"),
+        ("mine.csv", b"\xff\xfe", "UTF-8"),
+    ],
+)
+def test_an_upload_that_cannot_be_predicted_says_why(page, name, data, told):
+    page.control("evidence_benchmark").upload(name, data).run()
+
+    assert told in page.said
+    assert not page.at.exception
+
+
+def test_a_benchmark_tools_json_is_asked_what_it_leaves_open(page):
+    page.control("evidence_benchmark").upload("mine.json", b"{}").run()
+
+    assert {"bring_gpu", "bring_model", "bring_engine", "bring_precision"} <= {box.key for box in page.at.selectbox}
+
+
+def test_without_a_draft_there_is_nowhere_to_take_an_acceptance_to(page):
+    for name in ("h200-spec", "b200-spec"):
+        page.at.session_state["specfleet_loaded"] = changed(page, f"deployments.{name}.speculation", {"kind": "none"})
+    page.press("bring_example")
+
+    assert "give one a draft on the page Speculation" in page.at.info[-1].value
+
+
+def test_the_published_rows_are_written_as_they_are_read():
+    assert as_csv(published()) == FILE.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("engine", ["trtllm", "vllm"])
 def test_the_stored_predictions_are_those_of_the_model_of_today(engine):
-    from pathlib import Path
-
-    from calibration.serving_csv import read_serving
-
     stored = next(row for row in published() if row.engine == engine and "128 in flight" not in row.configuration)
     rows = read_serving(Path(__file__).parents[2] / "published" / "serving_rows.csv")
 
