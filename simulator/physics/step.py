@@ -62,8 +62,9 @@ class StepModel(Protocol):
 
     For given sequences, prefill sequences and prefill tokens, both methods are affine in context_tokens and in
     prefill_context_tokens. They never fall when an input grows, or when a sequence comes with its context; the same
-    context in more sequences may take less time, for it is read with more parallelism. A measured surface may fall with
-    rows where its device does (its table then says `falls`).
+    context in more sequences may take less time, for it is read with more parallelism, and so may the same tokens in
+    more prompts, which data-parallel ranks share. A measured surface may fall with rows where its device does (its
+    table then says `falls`).
     """
 
     def cost(self, shape: StepShape) -> StepCost:
