@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from app.dashboard import badges, bring, tables
+from app.dashboard.headings import titled
 from app.evidence.published import METRICS, Compared, pairs, published
 from app.figures import parity as figures
 from app.figures.parity import Errors, HeldOutError, Pair
@@ -56,8 +57,7 @@ def _parity(rows: Sequence[Compared]) -> None:
     with grid.cell():
         compare(shown, metric, "evidence parity")
     with grid.cell():
-        st.markdown("**By engine, GPU and model**")
-        st.html(badges.badge("measured", "measured", MEASURED))
+        titled("By engine, GPU and model", badges.badge("measured", "measured", MEASURED))
         tables.show(by_group(rows, shown))
         st.caption(
             "Published runs (InferenceX, TensorRT-LLM), each replayed as it was measured: the client with its lengths "

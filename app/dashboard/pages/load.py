@@ -9,6 +9,7 @@ from app.dashboard import badges, tables
 from app.dashboard.answers import answer
 from app.dashboard.curves import curve_of
 from app.dashboard.estimates import Answer
+from app.dashboard.headings import titled
 from app.figures import load as figures
 from app.figures.load import Drawn, Measure, Metric
 from app.figures.style import CONFIG, looks

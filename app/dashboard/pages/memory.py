@@ -9,6 +9,7 @@ import yaml
 
 from app.dashboard import badges, state, tables
 from app.dashboard.curves import ledger_of
+from app.dashboard.headings import titled
 from app.figures import memory as figures
 from app.figures.style import CONFIG, looks
 from app.format import context, count, gib, gigabytes, percent
@@ -90,8 +91,8 @@ def _controls(scenario: Scenario) -> tuple[float | None, int]:
 def _verdicts(rows: Sequence[Row], length: int) -> None:
     """Sequences at the chosen context, one card for each GPU role."""
     says = "KV blocks of a replica ÷ blocks of such a sequence; what is below holds all tokens of the replica's KV."
-    st.markdown(f"**Sequences of {context(length)} tokens that a replica holds at once**")
-    st.html(badges.badge("estimated", "estimated", ESTIMATED))
+    estimated = badges.badge("estimated", "estimated", ESTIMATED)
+    titled(f"Sequences of {context(length)} tokens that a replica holds at once", estimated)
     with st.container(horizontal=True):
         for row in rows:
             fit = row["fits"]

@@ -9,6 +9,7 @@ import streamlit as st
 
 from app.dashboard import badges, state, tables
 from app.dashboard.curves import grid_of
+from app.dashboard.headings import titled
 from app.dashboard.speculation_controls import View, controls, deployment
 from app.dashboard.speculation_inputs import adopted, tried
 from app.figures import speculation as figures
@@ -60,7 +61,7 @@ def _answer(grid: SpeculationGrid, tokens: Floats, view: View) -> None:
     beta = gain.survival_by_change(view.choice.first, view.choice.change, k)
     alike = constant_acceptance(tokens[k], k)
     operations = operation_factor(alike, k, grid.flops_ratio)
-    st.html(badges.badge("estimated", "estimated", ESTIMATED))
+    titled("At your point", badges.badge("estimated", "estimated", ESTIMATED))
     with st.container(horizontal=True):
         faster = times(speedup) if np.isfinite(speedup) else "no place"
         _metric("Speed-up", faster, "Output tokens/s ÷ those without a draft, with as many sequences.")
