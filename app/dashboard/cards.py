@@ -142,17 +142,17 @@ OUTPUT, TOTAL = "usd_per_million_output_tokens_at_capacity", "usd_per_million_to
 
 CARDS = (
     Card(
-        "$ per M output tokens, at capacity",
-        "cluster $/h ÷ 3600 ÷ output tokens/s at capacity × 10⁶; carries the whole cost",
+        "$/M output at capacity",
+        "USD per million output tokens: cluster $/h ÷ 3600 ÷ output tokens/s at capacity × 10⁶; carries the whole cost",
         OUTPUT, _dollars(OUTPUT),
     ),
     Card(
-        "$ per M total tokens, at capacity",
-        "the same cost ÷ input and output tokens; never add it to the other",
+        "$/M total at capacity",
+        "USD per million input and output tokens: the same cost ÷ all tokens; never add it to the other",
         TOTAL, _dollars(TOTAL),
     ),
     Card(
-        "Requests/s within the target",
+        "Requests/s in target",
         "highest rate at which every stated percentile is met and no backlog grows",
         "capacity_req_per_s", _capacity, less_is_better=False,
     ),

@@ -7,7 +7,7 @@ import streamlit as st
 
 from app.dashboard import state
 from app.dashboard.deployment_controls import deployment_controls, replicated
-from app.dashboard.widgets import Changes, choice, number, slider
+from app.dashboard.widgets import Changes, choice, number, slider, unmarked
 from simulator.catalog.load import load_price_list, names
 from simulator.outcome.cost import resolve_price
 from simulator.physics.survival import survival_for
@@ -172,7 +172,7 @@ def _price(scenario: Scenario, gpu: str) -> None:
 
     number(
         f"$/h of {gpu}", f"price:{gpu}", float(resolve_price(own).usd_per_gpu_hour), write,
-        min_value=0.01, max_value=1000.0, step=0.1, format="%.2f", help=resolve_price(own).source,
+        min_value=0.01, max_value=1000.0, step=0.1, format="%.2f", help=unmarked(resolve_price(own).source),
     )  # fmt: skip
 
 

@@ -90,3 +90,17 @@ def test_values_beyond_a_control_are_shown_as_they_are(dashboard):
 
     assert dashboard.control("seeds").value == 400
     assert not dashboard.at.exception
+
+
+def test_a_price_source_brings_no_picture_into_the_page(dashboard):
+    from app.dashboard.document import edited
+
+    dashboard.open()
+    loaded = dashboard.at.session_state["specfleet_loaded"]
+    source = "![x](https://elsewhere/x.png)"
+    price = {"usd_per_gpu_hour": 3.0, "source": source, "as_of": "2026-01-01"}
+    dashboard.at.session_state["specfleet_loaded"] = edited(loaded, {"deployments.h200-plain.price": price})
+    dashboard.at.run()
+
+    assert source not in dashboard.control("price:h200-sxm").proto.help
+    assert "elsewhere/x.png" in dashboard.control("price:h200-sxm").proto.help
