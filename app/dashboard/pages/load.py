@@ -49,10 +49,8 @@ def page() -> None:
     with grid.cell():
         _chart("Cost against load", figures.cost_figure(drawn), figures.cost_alt(drawn))
     with grid.cell():
-        st.markdown(
-            "**In figures** :small[:gray[requests/s; latency as offered; $ per million output tokens at capacity]]"
-        )
-        st.html(badges.method(found))
+        says = "requests/s; latency as offered; $ per million output tokens at capacity"
+        titled("In figures", badges.method(found), says)
         tables.show(_table(drawn, measure))
         st.caption(_says(found))
     _distributions(drawn, limits_of(scenario.slo))
