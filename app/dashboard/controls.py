@@ -39,7 +39,14 @@ def _opened() -> None:
     known = built_ins if origin in built_ins else [origin, *built_ins]
     if st.session_state.get("open") != origin:
         st.session_state["open"] = origin
-    st.selectbox("Scenario", known, key="open", on_change=_open, help="Built in; your own on the page Scenario.")
+    st.selectbox(
+        "Scenario",
+        known,
+        known.index(origin),
+        key="open",
+        on_change=_open,
+        help="Built in; your own on the page Scenario.",
+    )
     points = state.loaded().points
     if len(points) > 1:
         labels = [", ".join(f"{path.rpartition('.')[2]} {value}" for path, value in p.label.items()) for p in points]

@@ -21,21 +21,21 @@ def number(label: str, key: str, value: float | None, write: Write, **options: A
     """A number; an empty one changes nothing."""
     _show(key, value)
     _reach(options, value)
-    st.number_input(label, key=key, on_change=_changed, args=(key, write), **options)
+    st.number_input(label, value=value, key=key, on_change=_changed, args=(key, write), **options)
 
 
 def slider(label: str, key: str, value: float, write: Write, **options: Any) -> None:
     """A number on a scale."""
     _show(key, value)
     _reach(options, value)
-    st.slider(label, key=key, on_change=_changed, args=(key, write), **options)
+    st.slider(label, value=value, key=key, on_change=_changed, args=(key, write), **options)
 
 
 def choice(label: str, key: str, value: Any, known: Sequence[Any], write: Write, **options: Any) -> None:
     """One of several; a value that is none of them stands first."""
     _show(key, value)
     names = list(known) if value in known else [value, *known]
-    st.selectbox(label, names, key=key, on_change=_changed, args=(key, write), **options)
+    st.selectbox(label, names, names.index(value), key=key, on_change=_changed, args=(key, write), **options)
 
 
 def unmarked(text: str) -> str:
@@ -55,7 +55,11 @@ def _reach(options: dict[str, Any], value: float | None) -> None:
 
 
 def _show(key: str, value: Any) -> None:
-    """Have a widget show what the scenario says, whatever was typed."""
+    """Have a widget show what the scenario says, whatever was typed.
+
+    The value goes to the widget as its default, too: a browser that is given two answers in a row sees the last only,
+    and the session's part of the first would be lost.
+    """
     if st.session_state.get(key) != value or key not in st.session_state:
         st.session_state[key] = value
 

@@ -29,7 +29,14 @@ def _editor() -> None:
     if st.session_state.get(SHOWN) != text or TEXT not in st.session_state:
         st.session_state[TEXT] = st.session_state[SHOWN] = text
     st.subheader("Edit", anchor=False)
-    st.text_area("Scenario as YAML", key=TEXT, height=620, max_chars=MAX_BYTES, label_visibility="collapsed")
+    st.text_area(
+        "Scenario as YAML",
+        st.session_state[TEXT],
+        key=TEXT,
+        height=620,
+        max_chars=MAX_BYTES,
+        label_visibility="collapsed",
+    )
     st.button("Apply", key="apply", on_click=_apply, type="primary", icon=":material/check:")
     st.caption(
         "What is wrong is told by line. `extends` is written out; `specfleet schema` describes every key; a trace is "
