@@ -55,6 +55,7 @@ def server_command(port: int, address: str, *, open_browser: bool) -> list[str]:
         "server.fileWatcherType": "none",
         "server.runOnSave": False,
         "runner.magicEnabled": False,
+        "server.showEmailPrompt": False,
         "browser.gatherUsageStats": False,
         "client.showErrorDetails": "none",
         "client.toolbarMode": "viewer",
