@@ -1,6 +1,7 @@
 """`specfleet dashboard`: the web app, on this machine or for a network."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,9 @@ import typer
 from app.exits import BAD_INPUT
 
 PORT = 8501
+
+EVERYWHERE = ("0.0.0.0", "::")
+"""Addresses that are those of all networks, and so none to open."""
 
 UPLOAD_MB = 1
 """Largest upload and largest message from a browser [MB]."""
@@ -37,17 +41,23 @@ def dashboard(port: Port = PORT, address: Address = "localhost", no_browser: NoB
     if missing:
         typer.echo(f"error: {' and '.join(missing)} not installed: pip install 'specfleet[app]'", err=True)
         raise typer.Exit(BAD_INPUT)
-    arguments = server_command(port, address, open_browser=not no_browser)
+    if not no_browser:
+        shown = "localhost" if address in EVERYWHERE else address
+        subprocess.Popen([sys.executable, "-m", "app.open_browser", f"http://{shown}:{port}"])
+    arguments = server_command(port, address)
     os.execv(arguments[0], arguments)
 
 
-def server_command(port: int, address: str, *, open_browser: bool) -> list[str]:
-    """The command that serves the dashboard, with every setting that safety asks for stated."""
+def server_command(port: int, address: str) -> list[str]:
+    """The command that serves the dashboard, with every setting that safety asks for stated.
+
+    Headless: else streamlit asks for an e-mail address and offers browsers to write files beside the script.
+    """
     script = Path(__file__).parents[1] / "dashboard" / "entry" / "script.py"
     settings = {
         "server.port": port,
         "server.address": address,
-        "server.headless": not open_browser,
+        "server.headless": True,
         "server.enableXsrfProtection": True,
         "server.enableCORS": True,
         "server.enableAgentApi": False,
@@ -55,7 +65,6 @@ def server_command(port: int, address: str, *, open_browser: bool) -> list[str]:
         "server.fileWatcherType": "none",
         "server.runOnSave": False,
         "runner.magicEnabled": False,
-        "server.showEmailPrompt": False,
         "browser.gatherUsageStats": False,
         "client.showErrorDetails": "none",
         "client.toolbarMode": "viewer",

@@ -1,21 +1,23 @@
 """`specfleet dashboard`: what it serves with, and what it says when it cannot."""
 
 import importlib.util
+from contextlib import nullcontext
 
 import pytest
 from typer.testing import CliRunner
 
+from app import open_browser
 from app.commands import dashboard
 from app.main import build_app
 
 
 def test_safety_is_stated_and_not_left_to_defaults():
-    command = dashboard.server_command(9000, "0.0.0.0", open_browser=False)
+    command = dashboard.server_command(9000, "0.0.0.0")
 
     assert command[1:4] == ["-m", "streamlit", "run"]
     for setting in (
         "server.port=9000", "server.address=0.0.0.0", "server.headless=true", "server.enableXsrfProtection=true",
-        "server.enableCORS=true", "server.showEmailPrompt=false", "server.enableAgentApi=false", "server.maxUploadSize=1",
+        "server.enableCORS=true", "server.enableAgentApi=false", "server.maxUploadSize=1",
         "browser.gatherUsageStats=false", "client.showErrorDetails=none",
     ):  # fmt: skip
         assert f"--{setting}" in command
@@ -31,13 +33,35 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch):
     assert result.stderr == "error: plotly not installed: pip install 'specfleet[app]'\n"
 
 
-def test_the_server_takes_the_place_of_the_command(monkeypatch):
-    called = []
+@pytest.mark.parametrize(
+    ("options", "opened"),
+    [([], ["http://localhost:8600"]), (["--address", "0.0.0.0"], ["http://localhost:8600"]), (["--no-browser"], [])],
+)
+def test_the_server_takes_the_place_of_the_command_and_a_browser_follows(monkeypatch, options, opened):
     pytest.importorskip("streamlit", reason="needs streamlit")
-    monkeypatch.setattr(dashboard.os, "execv", lambda path, arguments: called.append((path, arguments)))
+    ran, started = [], []
+    monkeypatch.setattr(dashboard.os, "execv", lambda path, arguments: ran.append(arguments))
+    monkeypatch.setattr(dashboard.subprocess, "Popen", started.append)
 
-    CliRunner().invoke(build_app(), ["dashboard", "--port", "8600", "--no-browser"])
+    CliRunner().invoke(build_app(), ["dashboard", "--port", "8600", *options])
 
-    ((path, arguments),) = called
-    assert path == arguments[0]
-    assert "--server.port=8600" in arguments
+    assert [command[-1] for command in started] == opened
+    assert "--server.port=8600" in ran[0]
+
+
+def test_a_browser_is_opened_once_the_server_answers(monkeypatch):
+    calls = []
+    monkeypatch.setattr(open_browser.webbrowser, "open", lambda address: bool(calls.append(address)) or True)
+    monkeypatch.setattr(open_browser.urllib.request, "urlopen", lambda *a, **k: answers.pop(0)())
+    answers = [refuse, lambda: nullcontext()]
+
+    assert open_browser.open_when_up("http://localhost:1")
+    assert calls == ["http://localhost:1"]
+
+
+def refuse():
+    raise ConnectionRefusedError
+
+
+def test_no_browser_is_opened_where_no_server_answers():
+    assert not open_browser.open_when_up("http://localhost:1", wait_s=0.0)

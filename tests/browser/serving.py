@@ -35,7 +35,7 @@ def served(folder: Path) -> Iterator[tuple[str, int]]:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
     with (folder / "server.log").open("wb") as log:
-        command = server_command(port, "127.0.0.1", open_browser=False)
+        command = server_command(port, "127.0.0.1")
         server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
         try:
             _wait_for(f"http://127.0.0.1:{port}/_stcore/health", server)
