@@ -37,6 +37,12 @@ class Answer:
 
 def estimated(scenario: Scenario) -> Answer:
     """The steady state of every deployment, as wide as the model has been wrong, and their comparison."""
+    return _answer(scenario.model_dump_json(exclude_unset=True))
+
+
+@lru_cache(maxsize=64)
+def _answer(document: str) -> Answer:
+    scenario = Scenario.model_validate_json(document)
     known = {name: _row(alone(scenario, name), name) for name in scenario.deployments}
     errors = {name: error for name, (_, error) in known.items() if error is not None}
     rows = [row for row, _ in known.values()]

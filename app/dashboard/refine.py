@@ -51,7 +51,7 @@ def _old() -> Markup | None:
 def _failed(job: Job | None) -> Markup | None:
     if job is None or job.state not in ("failed", "cancelled"):
         return None
-    return tag("span", f" {job.problem or 'cancelled'}", class_="sf-dim")
+    return tag("span", f" {job.problem or 'cancelled'}", class_="sf-dim sf-ended")
 
 
 def _progress(job: Job) -> None:

@@ -5,7 +5,7 @@ from math import exp, hypot, isfinite, log
 from typing import Any
 
 from app.dashboard.estimates import Answer
-from app.figures.price_ratio import Tie
+from app.figures.price_ratio import Side, Tie
 from simulator.planning.comparison import tie_price_ratio
 
 Row = Mapping[str, Any]
@@ -66,7 +66,12 @@ def tie_of(answer: Answer) -> Tie | None:
         answer.comparison.get(place) for place in ("leader", "runner_up")
     )
     ends = answer.comparison.get("interval") if ranked_so else None
-    return Tie(winner, other, basis, now, at, None if ends is None else (now * ends[0], now * ends[1]))
+    interval = None if ends is None else (now * ends[0], now * ends[1])
+    return Tie(_side(winner, basis), _side(other, basis), basis, now, at, interval)
+
+
+def _side(row: Row, basis: str) -> Side:
+    return Side(str(row["deployment"]), str(row["gpu"]), bool(row.get("draft_tokens_mean")), float(row[basis]))
 
 
 def _widths(row: Row, field: str) -> tuple[float, float]:

@@ -108,7 +108,9 @@ def simulated(chromium: Any, address: str) -> Found:
 
 def _simulate(page: Any) -> None:
     page.get_by_role("button", name="Simulate").click()
-    page.wait_for_selector(".sf-simulated")
+    page.wait_for_selector(".sf-simulated, .sf-ended")
+    if page.locator(".sf-ended").count():
+        raise SystemExit(f"the simulation failed: {page.locator('.sf-ended').inner_text()}")
 
 
 def at_once(chromium: Any, address: str) -> Found:

@@ -56,8 +56,8 @@ def test_the_tie_of_prices_is_where_both_cost_the_same(answer):
 
     share = tie.at / tie.now
 
-    assert tie.winner["deployment"] == "b200-spec"
-    assert tie.winner[tie.basis] * share == pytest.approx(tie.other[tie.basis])
+    assert tie.winner.deployment == "b200-spec"
+    assert tie.winner.cost * share == pytest.approx(tie.other.cost)
 
 
 def test_the_price_line_is_drawn_and_told(answer):
@@ -66,7 +66,7 @@ def test_the_price_line_is_drawn_and_told(answer):
     drawn = price_ratio(tie)
 
     line = next(trace for trace in drawn.data if trace.name == "b200-spec")
-    assert line.y[1] / line.x[1] == pytest.approx(tie.winner[tie.basis] / tie.now)
+    assert line.y[1] / line.x[1] == pytest.approx(tie.winner.cost / tie.now)
     assert "tie at 2.00 times" in price_ratio_alt(tie)
 
 
