@@ -13,6 +13,9 @@ class Dashboard:
     """What a browser does: open a page, move a control, read."""
 
     def __init__(self, testing: Any) -> None:
+        from streamlit import config
+
+        config.set_option("global.disableWidgetStateDuplicationWarning", True)
         self.at = testing.AppTest.from_file(str(SCRIPT), default_timeout=TIMEOUT_S)
 
     def open(self, page: str = "", link: str | None = None) -> "Dashboard":
