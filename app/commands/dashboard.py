@@ -1,5 +1,6 @@
 """`specfleet dashboard`: the web app, on this machine or for a network."""
 
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from typing import Annotated
 import typer
 
 from app.exits import BAD_INPUT
+from app.options import Debug, Json
 
 PORT = 8501
 
@@ -25,7 +27,13 @@ Address = Annotated[
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")]
 
 
-def dashboard(port: Port = PORT, address: Address = "localhost", no_browser: NoBrowser = False) -> None:
+def dashboard(
+    port: Port = PORT,
+    address: Address = "localhost",
+    no_browser: NoBrowser = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
     """Open the web app: what-if by sliders, simulated on request.
 
     Works offline and with nothing uploaded. Nobody logs in: serve a network only where all may use the machine.
@@ -41,15 +49,20 @@ def dashboard(port: Port = PORT, address: Address = "localhost", no_browser: NoB
     if missing:
         typer.echo(f"error: {' and '.join(missing)} not installed: pip install 'specfleet[app]'", err=True)
         raise typer.Exit(BAD_INPUT)
+    page = f"http://{'localhost' if address in EVERYWHERE else address}:{port}"
     if not no_browser:
-        shown = "localhost" if address in EVERYWHERE else address
-        subprocess.Popen([sys.executable, "-m", "app.open_browser", f"http://{shown}:{port}"])
-    arguments = server_command(port, address)
+        subprocess.Popen([sys.executable, "-m", "app.open_browser", page])
+    if as_json:
+        typer.echo(json.dumps({"address": page, "pid": os.getpid()}))
+        sys.stdout.flush()
+    arguments = server_command(port, address, silent=as_json, debug=debug)
     os.execv(arguments[0], arguments)
 
 
-def server_command(port: int, address: str) -> list[str]:
+def server_command(port: int, address: str, *, silent: bool = False, debug: bool = False) -> list[str]:
     """The command that serves the dashboard, with every setting that safety asks for stated.
+
+    silent: say nothing on stdout. debug: show tracebacks on the page.
 
     Headless: else streamlit asks for an e-mail address and offers browsers to write files beside the script.
     """
@@ -66,7 +79,8 @@ def server_command(port: int, address: str) -> list[str]:
         "server.runOnSave": False,
         "runner.magicEnabled": False,
         "browser.gatherUsageStats": False,
-        "client.showErrorDetails": "none",
+        "client.showErrorDetails": "full" if debug else "none",
+        "logger.hideWelcomeMessage": silent,
         "client.toolbarMode": "viewer",
     }
     options = [f"--{name}={str(value).lower()}" for name, value in settings.items()]

@@ -1,6 +1,8 @@
 """`specfleet dashboard`: what it serves with, and what it says when it cannot."""
 
 import importlib.util
+import json
+import os
 from contextlib import nullcontext
 
 import pytest
@@ -47,6 +49,15 @@ def test_the_server_takes_the_place_of_the_command_and_a_browser_follows(monkeyp
 
     assert [command[-1] for command in started] == opened
     assert "--server.port=8600" in ran[0]
+
+
+def test_a_script_is_told_where_the_page_is(monkeypatch):
+    pytest.importorskip("streamlit", reason="needs streamlit")
+    monkeypatch.setattr(dashboard.os, "execv", lambda path, arguments: None)
+
+    result = CliRunner().invoke(build_app(), ["dashboard", "--json", "--no-browser", "--port", "8600"])
+
+    assert json.loads(result.stdout) == {"address": "http://localhost:8600", "pid": os.getpid()}
 
 
 def test_a_browser_is_opened_once_the_server_answers(monkeypatch):
