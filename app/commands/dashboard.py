@@ -17,6 +17,9 @@ PORT = 8501
 EVERYWHERE = ("0.0.0.0", "::")
 """Addresses that are those of all networks, and so none to open."""
 
+THIS_MACHINE = ("localhost", "127.0.0.1")
+"""Names that only this machine has: a page that is served to it alone answers to no other, however a name resolves."""
+
 UPLOAD_MB = 1
 """Largest upload and largest message from a browser [MB]."""
 
@@ -84,4 +87,6 @@ def server_command(port: int, address: str, *, silent: bool = False, debug: bool
         "client.toolbarMode": "viewer",
     }
     options = [f"--{name}={str(value).lower()}" for name, value in settings.items()]
+    if address in THIS_MACHINE:
+        options += [f"--server.allowedHosts={name}" for name in THIS_MACHINE]
     return [sys.executable, "-m", "streamlit", "run", str(script), *options]

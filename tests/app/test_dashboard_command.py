@@ -35,6 +35,15 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch):
     assert result.stderr == "error: plotly not installed: pip install 'specfleet[app]'\n"
 
 
+def test_a_page_for_this_machine_answers_to_its_names_only():
+    own, all_networks = (dashboard.server_command(9000, address) for address in ("localhost", "0.0.0.0"))
+
+    assert [part for part in own if "allowedHosts" in part] == [
+        "--server.allowedHosts=localhost", "--server.allowedHosts=127.0.0.1",
+    ]  # fmt: skip
+    assert not any("allowedHosts" in part for part in all_networks)
+
+
 @pytest.mark.parametrize(
     ("options", "opened"),
     [([], ["http://localhost:8600"]), (["--address", "0.0.0.0"], ["http://localhost:8600"]), (["--no-browser"], [])],
