@@ -113,7 +113,8 @@ class Jobs:
         def progress(done: int, total: int) -> None:
             job.done, job.total = done, total
 
-        return as_answer(study(job.scenario, turn, progress, guess=lambda _, name: guesses[name]), job.scenario)
+        found = study(job.scenario, turn, progress, guess=lambda _, name: guesses[name], fill=False)
+        return as_answer(found, job.scenario)
 
     def _end(self, turn: Owner, job: Job, state: State, *, answer: Answer | None = None, problem: str = "") -> None:
         """Close a job, unless it was cancelled meanwhile; what is left of a failed one is dropped."""

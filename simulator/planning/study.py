@@ -80,6 +80,7 @@ class Task:
     guess: float | None
     point: str
     simulate: Simulate
+    fill: bool = True
 
 
 def study(
@@ -90,16 +91,18 @@ def study(
     guess: Guess | None = None,
     point: str = "base",
     simulate: Simulate = simulate_once,
+    fill: bool = True,
 ) -> StudyResult:
     """Study a scenario.
 
     executor: where the tasks run; None: here, one after the other.
     guess: an estimate of the capacity, from which the searches start; the better, the fewer runs.
     point: name of the sweep point that the scenario is.
+    fill: whether loads that the searches leave out are simulated too, for figures alone: no row follows from them.
     """
     unfit = {name: reason for name in scenario.deployments if (reason := why_unfit(scenario, name))}
     tasks = [
-        Task(scenario, name, replication, guess(scenario, name) if guess else None, point, simulate)
+        Task(scenario, name, replication, guess(scenario, name) if guess else None, point, simulate, fill)
         for name in scenario.deployments
         if name not in unfit
         for replication in range(scenario.replications)
@@ -215,7 +218,9 @@ def study_replication(task: Task) -> Replicated:
     )
     first = task.replication == 0
     return Replicated(
-        row, run_evidence(records) if first else None, runs.trials + (_filled(runs, capacity) if first else [])
+        row,
+        run_evidence(records) if first else None,
+        runs.trials + (_filled(runs, capacity) if first and task.fill else []),
     )
 
 
