@@ -14,7 +14,6 @@ from app.figures import load as figures
 from app.figures.load import Drawn, Measure, Metric
 from app.figures.style import CONFIG, looks
 from app.format import duration, significant, usd
-from app.report.charts import knee_of
 from app.tables.figures import Limits, limits_of
 from simulator.catalog.load import load_profile
 from simulator.outcome.latency import STATISTICS
@@ -115,7 +114,7 @@ def _table(drawn: Sequence[Drawn], measure: Measure) -> list[dict[str, str]]:
         {
             "deployment": one.name,
             "capacity /s": significant(_of_row(one, "capacity_req_per_s") or one.curve.capacity_req_per_s),
-            "knee /s": significant(_knee(one)),
+            "knee /s": significant(figures.knee_of(one.curve)),
             measure.name: duration(_latency_now(one, measure)),
             "$/M": usd(_of_row(one, COST_AT_CAPACITY) or _cost_at_capacity(one)),
         }
@@ -127,11 +126,6 @@ def _of_row(one: Drawn, field: str) -> float | None:
     """A simulated figure; None before a simulation."""
     value: float | None = (one.row or {}).get(field)
     return value
-
-
-def _knee(one: Drawn) -> float | None:
-    trials = (one.evidence or {}).get("trials") or ()
-    return knee_of(trials, "req_per_s") if trials else figures.knee_of(one.curve)
 
 
 def _latency_now(one: Drawn, measure: Measure) -> float | None:
@@ -154,7 +148,8 @@ def _says(found: Answer) -> str:
         "target), faint beyond. A triangle marks the knee: the most throughput for its mean response time."
     )
     points = (
-        " Points are simulated loads; at the offered load with the 95 % interval. The table is the simulation's."
+        " Points are simulated loads; at the offered load with the 95 % interval. The table is the simulation's, the knee "
+        "the line's."
         if found.method == "simulated"
         else " Simulate (above) sets points with intervals beside the lines."
     )
