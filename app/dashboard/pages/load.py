@@ -148,8 +148,8 @@ def _says(found: Answer) -> str:
         "target), faint beyond. A triangle marks the knee: the most throughput for its mean response time."
     )
     points = (
-        " Points are simulated loads; at the offered load with the 95 % interval. The table is the simulation's, the knee "
-        "the line's."
+        " Points are simulated loads; at the offered load with the 95 % interval. The table is the simulation's, "
+        "the knee the line's."
         if found.method == "simulated"
         else " Simulate (above) sets points with intervals beside the lines."
     )
