@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 ABSENT = "–"
 LOPSIDED = 1.25
-"""Ratio of the sides of an interval from which both its ends are shown."""
+"""Ratio of the sides of an interval from which both are shown."""
 
 Formatter = Callable[[float | None], str]
 
@@ -136,17 +136,17 @@ def times(ratio: float | None) -> str:
 
 
 def plus_minus(value: float | None, interval: Sequence[float] | None, show: Formatter = significant) -> str:
-    """A figure with half the width of its interval, where it has one; with both ends, where they are not alike.
+    """A figure with half the width of its interval, where it has one; with both sides, where they are not alike.
 
     >>> plus_minus(12.31, [11.9, 12.7]), plus_minus(12.31, None), plus_minus(10.0, [8.0, 14.0])
-    ('12.3 ±0.40', '12.3', '10.0 (8.00–14.0)')
+    ('12.3 ±0.40', '12.3', '10.0 −2.0/+4.0')
     """
     text = show(value)
     if value is None or not interval or not all(math.isfinite(end) for end in interval):
         return text
     below, above = value - interval[0], interval[1] - value
     if not LOPSIDED * below >= above >= below / LOPSIDED:
-        return f"{text} ({show(interval[0])}–{show(interval[1])})"
+        return f"{text} −{significant(below, 2)}/+{significant(above, 2)}"
     half = (interval[1] - interval[0]) / 2
     return f"{text} ±{significant(half, 2)}" if half > abs(value) * 1e-9 else text
 

@@ -8,14 +8,21 @@ import typer
 from app.options import Debug, Json, Quiet
 
 if TYPE_CHECKING:
-    from calibration.acceptance_run import AcceptancePlan
+    from app.progress import ProgressBar
+    from calibration.acceptance_run import AcceptancePlan, Progress
+
+DRAFT_TOKENS = (3, 5)
+"""K that `calibrate check` asks for by default."""
 
 ModelName = Annotated[str, typer.Option("--model", metavar="NAME", help="smollm2, a model folder or a .gguf file.")]
 DraftName = Annotated[str, typer.Option("--draft", metavar="NAME", help="lookup, model or noisy_target.")]
 DraftModel = Annotated[
     str | None, typer.Option("--draft-model", metavar="NAME", help="The draft's model, for --draft model.")
 ]
-DraftTokens = Annotated[int, typer.Option("--draft-tokens", metavar="K", min=1, max=64, help="Draft tokens per step.")]
+DraftTokens = Annotated[
+    list[int] | None,
+    typer.Option("--draft-tokens", metavar="K", min=1, max=64, help="Per step. Repeatable.  [default: 3 and 5]"),
+]
 Domains = Annotated[
     list[str] | None, typer.Option("--domain", metavar="NAME", help="code, prose, math, dialogue. Repeatable.")
 ]
@@ -39,10 +46,10 @@ def acceptance(
     model: ModelName = "smollm2",
     draft: DraftName = "lookup",
     draft_model: DraftModel = None,
-    draft_tokens: DraftTokens = 5,
+    draft_tokens: DraftTokens = None,
     domain: Domains = None,
     text: Text = None,
-    requests: Requests = 16,
+    requests: Requests = 32,
     tokens: Tokens = 64,
     threads: Threads = None,
     out: OutFolder = None,
@@ -53,8 +60,8 @@ def acceptance(
 ) -> None:
     """Run the engine on real text, by domain, and write what it accepts as a block of a scenario and as presets.
 
-    Each domain is written as it is finished; a run that was interrupted goes on with the next. About five minutes with
-    the defaults on two idle cores.
+    Each K is measured for itself, for a text runs differently with another. Each domain is written as it is finished; a
+    run that was interrupted goes on with the next. About four minutes with the defaults on two idle cores.
 
     \b
     Examples:
@@ -67,22 +74,37 @@ def acceptance(
     from simulator.catalog.own import DEFAULT, own_folder
 
     run = _loaded()
-    plan = run.AcceptancePlan(
-        model=model, draft=draft, draft_model=draft_model, draft_tokens=draft_tokens,
-        domains=tuple(dict.fromkeys(domain)) if domain else run.AcceptancePlan().domains,
-        text=text, requests=requests, tokens=tokens, threads=threads,
-    )  # fmt: skip
     catalog = out or own_folder() or Path(DEFAULT)
-    folder = catalog / "measured" / f"acceptance-{plan.name}"
+    plans = [
+        run.AcceptancePlan(
+            model=model, draft=draft, draft_model=draft_model, draft_tokens=k,
+            domains=tuple(dict.fromkeys(domain)) if domain else run.AcceptancePlan().domains,
+            text=text, requests=requests, tokens=tokens, threads=threads,
+        )
+        for k in dict.fromkeys(draft_tokens or DRAFT_TOKENS)
+    ]  # fmt: skip
+    results = []
     with ProgressBar(quiet=quiet) as bar:
+        for number, plan in enumerate(plans):
+            folder = catalog / "measured" / f"acceptance-{plan.name}"
+            records = run.measure(plan, folder, _teller(bar, plan, number, len(plans)), force=force)
+            results.append((plan, folder, run.findings(records, plan.draft_tokens)))
+    figures = [_written(plan, folder, catalog, found) for plan, folder, found in results]
+    if as_json:
+        print_json({"measured": figures})
+    else:
+        for (plan, _, found), of in zip(results, figures, strict=True):
+            _show(plan, found, of["written"])
 
-        def tell(name: str, done: int, total: int) -> None:
-            bar.describe(name)
-            bar.update(done, total)
 
-        records = run.measure(plan, folder, tell, force=force)
-    found = run.findings(records, plan.draft_tokens)
-    _results(plan, folder, catalog, found, print_json if as_json else None)
+def _teller(bar: "ProgressBar", plan: "AcceptancePlan", number: int, plans: int) -> "Progress":
+    """Progress of one K as part of all."""
+
+    def tell(name: str, done: int, total: int) -> None:
+        bar.describe(f"K {plan.draft_tokens}, {name}")
+        bar.update(number * total + done, plans * total)
+
+    return tell
 
 
 def _loaded() -> Any:
@@ -98,17 +120,21 @@ def _loaded() -> Any:
     return acceptance_run
 
 
-def _results(plan: "AcceptancePlan", folder: Path, catalog: Path, found: dict[str, Any], as_json: Any) -> None:
-    from app.console import out_console
-    from app.tables.acceptance import by_class
+def _written(plan: "AcceptancePlan", folder: Path, catalog: Path, found: dict[str, Any]) -> dict[str, Any]:
+    """Figures, block and presets written; the figures, and where block and presets lie."""
     from calibration.acceptance_files import figures, write_results
 
-    paths = write_results(plan, folder, catalog, found)
-    if as_json is not None:
-        as_json(figures(plan, found) | {"folder": str(folder)})
-        return
+    paths = {name: str(path) for name, path in write_results(plan, folder, catalog, found).items()}
+    return figures(plan, found) | {"written": paths}
+
+
+def _show(plan: "AcceptancePlan", found: dict[str, Any], written: dict[str, str]) -> None:
+    from app.console import out_console
+    from app.tables.acceptance import by_class
+
     console = out_console()
+    console.print(f"K = {plan.draft_tokens}")
     console.print(by_class(found))
     first = next(iter(found))
-    console.print(f"{paths['block']} is written: its classes go into speculation.drafts.NAME of a deployment,")
-    console.print(f"or named from your catalog: acceptance: {{{first}: {{preset: {paths[first].stem}}}}}")
+    console.print(f"{written['block']} is written: its classes go into speculation.drafts.NAME of a deployment,")
+    console.print(f"or named from your catalog: acceptance: {{{first}: {{preset: {Path(written[first]).stem}}}}}")

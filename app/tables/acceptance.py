@@ -37,9 +37,9 @@ def by_class(found: "Mapping[str, Mapping[str, AcceptanceFinding]]") -> "Table":
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    heads = ("class", "requests", "steps", "tokens_per_step", "by request", "accepted of drafted", "drafted a step")
+    heads = ("class", "requests", "steps", "tokens_per_step", "accepted of drafted", "drafted a step")
     for name in (*heads, "spread", "survival", "held out"):
-        table.add_column(name, justify="left" if name == "class" else "right")
+        table.add_column(name, justify="left" if name == "class" else "right", min_width=min(len(name), 15))
     for name, parts in found.items():
         table.add_row(name, *_cells(parts["all"]), _held_out(parts))
     return table
@@ -50,7 +50,6 @@ def _cells(of: "AcceptanceFinding") -> Iterator[str]:
     yield f"{of.requests:,}"
     yield f"{of.steps:,}"
     yield f"{of.tokens_per_step:.2f} ({low:.2f} to {high:.2f})"
-    yield "" if of.tokens_per_step_by_request is None else f"{of.tokens_per_step_by_request:.2f}"
     yield "" if of.acceptance_rate is None else f"{of.acceptance_rate:.0%}"
     yield "" if of.drafted_tokens is None or not of.steps else f"{of.drafted_tokens / of.steps:.2f}"
     yield "" if of.spread is None else f"{of.spread:.2f}"

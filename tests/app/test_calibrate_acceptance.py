@@ -73,7 +73,7 @@ def test_a_preset_that_was_measured_can_be_named(measured, tmp_path, monkeypatch
 def test_figures_are_json(measured, tmp_path):
     result = toys.call("calibrate", "acceptance", "--draft-tokens", "2", "--out", str(tmp_path), "--json")
 
-    code = json.loads(result.stdout)["classes"]["code"]
+    code = json.loads(result.stdout)["measured"][0]["classes"]["code"]
     assert code["block"]["drafted"] == {"0": 4, "2": 8}
     assert code["held_out_error"] == 0.0
 
