@@ -121,7 +121,7 @@ def with_model_error(
 
 
 def confidence(ratio: float, interval: tuple[float, float]) -> float:
-    r"""Chance that a ratio is above 1, from its 95 % interval: its logarithm is normal, as wide as it is below the ratio.
+    r"""Chance that a ratio is above 1, from its 95 % interval: its logarithm is normal, as wide as below the ratio.
 
     .. math:: \Phi\left(1.96 \, \frac{\ln r}{\ln r - \ln l}\right)
 
