@@ -70,6 +70,30 @@ def test_a_preset_that_was_measured_can_be_named(measured, tmp_path, monkeypatch
     assert row["tokens_per_step"] == pytest.approx(11 / 6, rel=0.05)
 
 
+def test_each_k_is_measured_for_itself_and_shown(measured, tmp_path):
+    result = toys.call(
+        "calibrate", "acceptance", "--draft-tokens", "2", "--draft-tokens", "4", "--out", str(tmp_path), "--json"
+    )
+
+    assert [one["plan"]["draft_tokens"] for one in json.loads(result.stdout)["measured"]] == [2, 4]
+    assert {path.name for path in (tmp_path / "acceptance").iterdir()} == {
+        "smollm2-lookup-k2-code.yaml",
+        "smollm2-lookup-k4-code.yaml",
+    }
+
+
+def test_without_a_k_those_of_the_check_are_measured(monkeypatch, tmp_path):
+    from calibration import acceptance_run
+
+    seen = []
+    monkeypatch.setattr(acceptance_run, "measure", lambda plan, folder, tell, force: seen.append(plan.draft_tokens))
+    monkeypatch.setattr(acceptance_run, "findings", lambda records, k: {})
+    monkeypatch.setattr("app.commands.calibrate_acceptance._written", lambda *found: {})
+    toys.call("calibrate", "acceptance", "--out", str(tmp_path), "--json")
+
+    assert seen == [3, 5]
+
+
 def test_figures_are_json(measured, tmp_path):
     result = toys.call("calibrate", "acceptance", "--draft-tokens", "2", "--out", str(tmp_path), "--json")
 
