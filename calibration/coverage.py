@@ -30,15 +30,18 @@ def coverage(outcomes: Sequence[Outcome]) -> list[Coverage]:
     for one in outcomes:
         if one.half == HELD_OUT and not one.reason:
             groups.setdefault(tuple(str(getattr(one.row, key)) for key in GROUP), []).append(one)
-    found = [(group, _known(deployment_of(rows[0].row).model_dump_json()), rows) for group, rows in groups.items()]
+    found = [
+        (group, _known(deployment_of(rows[0].row).model_dump_json(), rows[0].row.load == "queued_at_once"), rows)
+        for group, rows in groups.items()
+    ]
     return sorted(
         (_covered(group, known, rows) for group, known, rows in found if known is not None), key=lambda c: c.group
     )
 
 
 @lru_cache(maxsize=64)
-def _known(deployment: str) -> StepError | None:
-    return step_error(Deployment.model_validate_json(deployment))
+def _known(deployment: str, queued_at_once: bool) -> StepError | None:
+    return step_error(Deployment.model_validate_json(deployment), queued_at_once=queued_at_once)
 
 
 def _covered(group: tuple[str, ...], known: StepError, rows: Sequence[Outcome]) -> Coverage:

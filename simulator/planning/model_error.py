@@ -79,21 +79,24 @@ def factor_of(mean_ape: float) -> float:
     return exp(NORMAL_QUANTILE * sqrt(pi / 2) * mean_ape)
 
 
-def step_error(deployment: Deployment) -> StepError | None:
+def step_error(deployment: Deployment, *, queued_at_once: bool = False) -> StepError | None:
     """The error to expect of a deployment's step times; None without a measured profile, or where none was judged.
 
     Left-out rows of its GPU, engine and model; else the errors of models and GPUs that were left out of the fit whole.
+    All of these were closed loops: a batch that is queued at once runs at sizes that no such row has, and so counts as
+    a thing that was left out.
     """
     profile = step_model_of(deployment).calibration.profile
     if profile is None:
         return None
-    same = _same(profile, deployment)
+    same = None if queued_at_once and profile.left_out else _same(profile, deployment)
     groups = (same,) if same is not None else profile.left_out
-    step, ttft = (_pooled([getattr(group, name) for group in groups]) for name in ("tpot", "ttft"))
+    step, ttft = _pooled([group.tpot or group.step for group in groups]), _pooled([group.ttft for group in groups])
     if step is None:
         return None
-    rows = sum(group.tpot.count for group in groups if group.tpot is not None)
-    basis = f"{rows} left-out rows of {same.group}" if same is not None else _others(groups, rows)
+    rows = sum(error.count for group in groups if (error := group.tpot or group.step) is not None)
+    what = "rows" if same is None or same.step is None else "steps"
+    basis = f"{rows} left-out {what} of {same.group}" if same is not None else _others(groups, rows)
     return StepError(factor_of(step), factor_of(step if ttft is None else ttft), basis, same is not None)
 
 
@@ -105,8 +108,12 @@ def _others(groups: Sequence[HeldOut], rows: int) -> str:
 def _same(profile: Profile, deployment: Deployment) -> HeldOut | None:
     """The group of this GPU whose model has the same layers as the target."""
     wanted = _architecture(deployment.target.model)
-    found = (group for group in profile.held_out if group.group.startswith(f"{deployment.gpu} "))
-    return next((group for group in found if _architecture(group.group.split()[1]) == wanted), None)
+    return next((group for group in profile.held_out if _architecture(_model_of(group)) == wanted), None)
+
+
+def _model_of(group: HeldOut) -> str:
+    """The model in a group's name: `GPU MODEL` of served rows, `MODEL …` of steps that a device was measured with."""
+    return group.group.split()[0 if group.step is not None else 1]
 
 
 @cache
@@ -134,7 +141,8 @@ class Clusters(NamedTuple):
 
 def clusters_of(scenario: Scenario, name: str) -> Clusters:
     """The steady states of a deployment that fits. Neither the rate nor prices are in them: they serve any of these."""
-    middle, known = steady_cluster(scenario, name), step_error(scenario.deployments[name])
+    queued = scenario.workload.arrivals.kind == "queued_at_once"
+    middle, known = steady_cluster(scenario, name), step_error(scenario.deployments[name], queued_at_once=queued)
     if known is None:
         return Clusters(middle, None, None, None)
     fast, slow = (replace(middle, demand=slowed(middle.demand, factor)) for factor in (1.0 / known.step, known.step))

@@ -42,7 +42,7 @@ def provenance(scenario: Scenario) -> dict[str, Any]:
         "seed": scenario.seed,
         "replications": scenario.replications,
         "profile": "; ".join(dict.fromkeys(_profile_said(d) for d in scenario.deployments.values())),
-        "calibration": {name: _calibration(deployment) for name, deployment in scenario.deployments.items()},
+        "calibration": {name: _calibration(scenario, name) for name in scenario.deployments},
         "prices": {name: _price(deployment) for name, deployment in scenario.deployments.items()},
         "sources": [
             {"file": file, "key": key, "kind": source.kind, "ref": source.ref, "date": source.date.isoformat()}
@@ -73,13 +73,16 @@ def _profile_said(deployment: Deployment) -> str:
     profile = step_model_of(deployment).calibration.profile
     if profile is None:
         return UNCALIBRATED
-    errors = [error for group in profile.held_out for error in (group.tpot,) if error is not None]
+    errors = [error for group in profile.held_out if (error := group.tpot or group.step) is not None]
     off = ", ".join(f"{error.median_ape:.0%}" for error in errors)
-    return f"{profile.name} of {profile.date} ({f'held-out TPOT error {off}' if off else 'no held-out rows'})"
+    what = "TPOT" if any(group.tpot for group in profile.held_out) else "step"
+    return f"{profile.name} of {profile.date} ({f'held-out {what} error {off}' if off else 'no held-out rows'})"
 
 
-def _calibration(deployment: Deployment) -> dict[str, Any]:
+def _calibration(scenario: Scenario, name: str) -> dict[str, Any]:
     """Profile of a deployment with its errors, and which parts of its step are extrapolated or uncalibrated."""
+    deployment = scenario.deployments[name]
+    queued = scenario.workload.arrivals.kind == "queued_at_once"
     found = step_model_of(deployment).calibration
     if found.profile is None:
         return {"profile": None, "extrapolated": [], "uncalibrated": ["all"], "error": None}
@@ -91,7 +94,7 @@ def _calibration(deployment: Deployment) -> dict[str, Any]:
         "held_out": [group.model_dump(exclude={"source"}) for group in found.profile.held_out],
         "extrapolated": list(found.derived),
         "uncalibrated": list(found.uncalibrated),
-        "error": described(step_error(deployment)),
+        "error": described(step_error(deployment, queued_at_once=queued)),
     }
 
 

@@ -55,6 +55,13 @@ def test_a_model_that_was_never_measured_has_the_error_of_models_left_out_of_a_f
     assert "constants fitted without it" in found.basis
 
 
+def test_a_batch_queued_at_once_is_no_closed_loop_and_has_the_error_of_what_was_left_out():
+    deployment = scenario(target=big("llama-3.1-70b")).deployments["one"]
+
+    assert not step_error(deployment, queued_at_once=True).exact
+    assert step_error(deployment, queued_at_once=True).step > step_error(deployment).step
+
+
 def test_without_a_profile_no_error_is_known():
     assert model_error(scenario(gpu="gb200"), "one") is None
 
