@@ -71,6 +71,7 @@ CHECK ?= runs/check-full
 calibration: install-dev  ## write docs/calibration.md and its picture anew from the check in $(CHECK)
 	$(BIN)/python -m calibration.check_doc $(CHECK) > docs/calibration.md.new
 	mv docs/calibration.md.new docs/calibration.md
+	cp $(CHECK)/report.html docs/calibration.html
 	$(BIN)/python -m docs.pictures.make_calibration $(CHECK)
 
 pictures: install-dev  ## run the README's scenario; write its picture, its figures and its output anew

@@ -38,6 +38,7 @@ def _blocks(found: Mapping[str, Any]) -> Iterator[str]:
     yield "# Calibration: predicted against measured on one's own device"
     yield INTRODUCTION
     yield "![Predicted against measured: every point of the check](pictures/calibration.svg)"
+    yield "The same with parity plots of every figure, as the command writes it: [calibration.html](calibration.html)."
     yield "## The machine"
     yield _machine(found["about"])
     yield "## Goals"
@@ -125,7 +126,11 @@ def figure(found: Mapping[str, Any], name: str) -> str:
     if not known:
         return "–"
     mean = sum(known) / len(known)
-    shown = f"{mean * 1e3:.3g} ms" if name.partition(".")[0].endswith("_s") and "per" not in name else f"{mean:.4g}"
+    shown = (
+        f"{mean * 1e3:{'.3g' if mean < 1.0 else ',.0f'}} ms"
+        if name.partition(".")[0].endswith("_s") and "per" not in name
+        else f"{mean:.4g}"
+    )
     return f"{shown}, {signed(found['error'])} ({signed(found['error_of_timing'])})"
 
 

@@ -10,8 +10,8 @@ from scenarios.problems import Path, Problem, dotted
 from scenarios.sets import find_place
 from scenarios.yaml_nodes import Node, place_of
 from simulator.catalog.load import load_acceptance, load_engine, load_lengths, load_model
+from simulator.catalog.presets import stated
 from simulator.physics.checks import check_deployment
-from simulator.physics.survival import stated
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
 from simulator.spec.speculation import Acceptance

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.catalog.load import load_engine, load_gpu, load_links
+from simulator.catalog.presets import stated
 from simulator.cluster.lengths import LONGEST_OUTPUT
 from simulator.cluster.limits import Limits
 from simulator.cluster.paths import PathPlanner
@@ -17,7 +18,7 @@ from simulator.physics.acceptance import tokens_per_step
 from simulator.physics.drafted import drafted_shares, mean_drafted
 from simulator.physics.kv import KvLaw, block_bytes
 from simulator.physics.ledger import memory_ledger, sequence_laws
-from simulator.physics.survival import acceptance_table, stated, survival_for
+from simulator.physics.survival import acceptance_table, survival_for
 from simulator.spec.deployment import Deployment
 from simulator.spec.speculation import Acceptance
 from simulator.spec.workload import Workload

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.catalog.load import load_acceptance
+from simulator.catalog.presets import stated
 from simulator.errors import ScenarioError
 from simulator.physics.acceptance import (
     conditional_from_survival,
@@ -33,15 +34,6 @@ def survival_for(acceptance: Acceptance, draft_tokens: int) -> tuple[float, ...]
     draft_tokens: K of the deployment; more than was measured is a ScenarioError. [tokens]
     """
     return _class_survival(stated(acceptance), draft_tokens)[:draft_tokens]
-
-
-def stated(acceptance: Acceptance) -> Acceptance:
-    """The same, written out where it names a preset that holds a histogram; a spread of the user's own stays."""
-    preset = None if acceptance.preset is None else load_acceptance(acceptance.preset)
-    if preset is None or preset.histogram is None:
-        return acceptance
-    written = preset.as_acceptance()
-    return written.model_copy(update={"spread": acceptance.spread}) if acceptance.spread else written
 
 
 def acceptance_table(acceptance: Acceptance, draft_tokens: int) -> Floats:

@@ -29,6 +29,7 @@ def test_a_built_in_scenario_loads_and_says_what_it_asks_and_assumes(name):
 def test_the_built_in_scenarios_are_those():
     assert builtin_names() == [
         "code_completion",
+        "cpu_smollm2",
         "h200_vs_b200_chat",
         "llama_405b",
         "long_context",
@@ -60,7 +61,7 @@ def test_a_file_of_ones_own_comes_before_a_built_in(tmp_path, monkeypatch):
     [
         ("saturate", "no such file and no such built-in scenario; nearest: saturated"),
         ("elsewhere/saturated.yaml", "no such file and no such built-in scenario; nearest: saturated"),
-        ("zzz", "known: code_completion, h200_vs_b200_chat"),
+        ("zzz", "known: code_completion, cpu_smollm2, h200_vs_b200_chat"),
         ("x" * 5000, "no such file"),
         ("a\0b", "no such file"),
         ("", "a folder; name one of its files"),
