@@ -26,7 +26,7 @@ from calibration.check.summary import summary
 from calibration.check.workload import SMOLLM2, TINY, Bench, System, load
 from calibration.identity import require_same_device
 from engine.commands.machine import about_machine
-from simulator.catalog.load import load_profile, names
+from simulator.catalog.load import load_profile, names, origin
 from simulator.errors import ScenarioError
 from simulator.spec.deployment import Deployment
 from simulator.spec.profile import Profile
@@ -81,12 +81,14 @@ class Prepared:
 
 
 def profiled_gpu() -> str:
-    """The only device of the catalog whose whole steps were measured with the project's engine.
+    """The only device whose whole steps were measured with the project's engine: of the user's own catalog, if any are.
 
     Raises ScenarioError where there is none, or where there are several.
     """
     ends = f"-{ENGINE}"
-    found = [name.removesuffix(ends) for name in names("profiles") if name.endswith(ends)]
+    known = [name for name in names("profiles") if name.endswith(ends)]
+    own = [name for name in known if origin("profiles", name) != "package"]
+    found = [name.removesuffix(ends) for name in own or known]
     if not found:
         raise ScenarioError(
             "no profile of this device: run `specfleet calibrate device` first, or name a device with --gpu"
