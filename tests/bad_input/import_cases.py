@@ -22,7 +22,7 @@ def response(**changes: object) -> dict[str, object]:
 
 
 FILES = [
-    of("import-empty", "", "empty"),
+    of("acceptance-empty", "", "empty"),
     of("import-binary", b"\xff\xfe\x00", "not a text in UTF-8"),
     of("import-prose", "dear planner,\nplease", "neither JSON nor a Prometheus /metrics text"),
     of("import-broken-json", '{"completed": 3,', "given:1", "not JSON"),

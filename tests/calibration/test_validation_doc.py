@@ -46,7 +46,10 @@ def test_a_speedup_takes_the_best_row_of_each_gpu_in_cells_that_both_have():
 
 
 def test_coverage_counts_the_rows_within_what_a_report_would_state():
-    near, far = queued("h200-sxm", 100.0, 101.0), queued("h200-sxm", 100.0, 150.0)
+    near, far = (
+        one._replace(row=one.row._replace(load="closed_loop"))
+        for one in (queued("h200-sxm", 100.0, 101.0), queued("h200-sxm", 100.0, 150.0))
+    )
 
     (found,) = coverage([near, far, near._replace(half="fitted"), near._replace(reason="not modelled")])
 
@@ -55,8 +58,8 @@ def test_coverage_counts_the_rows_within_what_a_report_would_state():
     assert found.inside["ttft"] == (0, 0)
 
 
-def test_a_model_that_no_left_out_row_is_of_is_judged_by_others_left_out():
-    (found,) = coverage([queued("b200-sxm", 100.0, 101.0)])
+def test_a_batch_queued_at_once_is_judged_by_others_left_out():
+    (found,) = coverage([queued("h200-sxm", 100.0, 101.0)])
 
     assert not found.known.exact
 

@@ -15,6 +15,7 @@ from calibration.check.summary import summary
 from calibration.check_doc import document, main, read_summary
 from docs.pictures.make_calibration import picture
 from simulator.errors import ScenarioError
+from tests.app.toys import rendered
 from tests.calibration.check.toys import Tiny, predictor, tiny_points
 
 MACHINE = {"device": "a <b>toy</b>", "cpus": 2, "threads": 1, "torch": "2.13", "backend": "plain", "dtype": "float64",
@@ -63,13 +64,9 @@ def test_every_goal_but_the_far_percentiles_is_judged(found):
     assert {"step time", "TPOT mean", "saturation rate", "best K"}.isdisjoint(unjudged)
 
 
-def test_the_screen_shows_every_point(found, capsys):
-    from app.console import out_console
+def test_the_screen_shows_every_point(found):
+    shown = rendered(*check_blocks(found), width=160)
 
-    for block in check_blocks(found):
-        out_console().print(block)
-
-    shown = capsys.readouterr().out
     assert "Predicted against measured on this device" in shown
     assert all(name in shown for name in ("scheduler replay", "12 of 12", "tiny-clients-2-k0", "best K"))
 
