@@ -10,7 +10,7 @@ from app.format import plural
 from app.report.markup import Markup, join, tag
 from simulator.errors import SimulatorError
 
-POLL_S = 0.5
+POLL_S = 1.0
 """How often a page asks how far its simulation is [s]."""
 
 
