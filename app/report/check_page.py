@@ -1,12 +1,11 @@
 """A check as one HTML file: goals, parity plots of all points, what drafts gain; nothing fetched, no script."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import resources
 from typing import Any
 
 from app.format import count, duration, times
+from app.report.document import html_document
 from app.report.markup import Child, Markup, table, tag
-from app.report.page import NOTHING_FETCHED
 from app.report.scales import Label, log_scale, plain_number
 from app.report.svg import X_PX, Y_PX, Axis, Chart, legend
 from app.tables.check import LEGEND, TIMING, differences, error, figure_text, goal, verdict
@@ -28,17 +27,7 @@ DRAWN: dict[str, tuple[str, Label]] = {
 
 def check_html(found: Mapping[str, Any]) -> str:
     """The page of a check's summary."""
-    style = resources.files("app.report").joinpath("style.css").read_text(encoding="utf-8")
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", http_equiv="Content-Security-Policy", content=NOTHING_FETCHED),
-        tag("title", "Calibration check · specfleet"),
-        tag("style", Markup(style)),
-    )
-    body = tag("body", tag("main", *_sections(found)))
-    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+    return html_document("Calibration check", _sections(found))
 
 
 def _sections(found: Mapping[str, Any]) -> Iterator[Child]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from app.format import limit as limit_text
 from app.report import sections, tables
+from app.report.document import html_document
 from app.report.markup import Child, Markup, tag
 from app.results import PointResult
 from app.tables.figures import LATENCIES, Limits, limits_of
@@ -17,24 +17,12 @@ if TYPE_CHECKING:
 MOST_POINTS = 12
 """Points of a sweep that are drawn; the others stand in the table."""
 
-NOTHING_FETCHED = "default-src 'none'; style-src 'unsafe-inline'"
-
 
 def report_html(
     loaded: "LoadedScenario", summary: Mapping[str, Any], points: Sequence[PointResult], digest: str
 ) -> str:
     """The report of a scenario file's finished points."""
-    style = resources.files("app.report").joinpath("style.css").read_text(encoding="utf-8")
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", http_equiv="Content-Security-Policy", content=NOTHING_FETCHED),
-        tag("title", f"{summary['scenario']} · specfleet"),
-        tag("style", Markup(style)),
-    )
-    body = tag("body", tag("main", *_sections(loaded, summary, points, digest)))
-    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+    return html_document(str(summary["scenario"]), _sections(loaded, summary, points, digest))
 
 
 def _sections(

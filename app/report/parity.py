@@ -1,12 +1,11 @@
 """Parity plots as one HTML file: predicted against measured, on logarithmic axes, a marker a group."""
 
 from collections.abc import Iterator, Mapping
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from app.format import count, duration, percent
+from app.report.document import html_document
 from app.report.markup import Child, Markup, table, tag
-from app.report.page import NOTHING_FETCHED
 from app.report.scales import Label, log_scale, plain_number
 from app.report.svg import X_PX, Y_PX, Axis, Chart, legend
 from app.tables.validation import LOADS, TITLES, error_text, shown
@@ -20,17 +19,7 @@ WITHIN = 1.2
 
 def parity_html(found: "Validation", summary: Mapping[str, Any]) -> str:
     """The page; the summary is calibration.scores.summary of the validation."""
-    style = resources.files("app.report").joinpath("style.css").read_text(encoding="utf-8")
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", http_equiv="Content-Security-Policy", content=NOTHING_FETCHED),
-        tag("title", "Predicted against measured · specfleet"),
-        tag("style", Markup(style)),
-    )
-    body = tag("body", tag("main", *_sections(found, summary)))
-    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+    return html_document("Predicted against measured", _sections(found, summary))
 
 
 def _sections(found: "Validation", summary: Mapping[str, Any]) -> Iterator[Child]:
