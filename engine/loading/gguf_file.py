@@ -90,7 +90,7 @@ def _lookup(
         stored = tensors[gguf_name(name)]
         try:
             values = torch.from_numpy(gguf.dequantize(stored.data, stored.tensor_type).copy())
-        except (ValueError, NotImplementedError) as error:
+        except (ValueError, RuntimeError) as error:
             raise ModelFileError(f"{path}: tensor {stored.name!r} cannot be read ({error})") from None
         if name.endswith(("q_proj.weight", "k_proj.weight")):
             values = unpermuted(values, a.num_heads if "q_proj" in name else a.num_kv_heads)
