@@ -57,10 +57,11 @@ golden: install-dev  ## take the reports of the built-in scenarios as they are n
 
 SERVING ?= ../shared/measured/serving.csv
 
-validate: install-dev  ## replay all published serving rows; write docs/validation.md anew
+validate: install-dev  ## replay all published serving rows; write docs/validation.md and its picture anew
 	$(BIN)/python -m calibration.fitted_on $(SERVING)
 	$(BIN)/python -m calibration.validation_doc $(SERVING) > docs/validation.md.new
 	mv docs/validation.md.new docs/validation.md
+	$(BIN)/specfleet validate $(SERVING) --json --quiet | $(BIN)/python -m docs.pictures.make_validation
 
 evidence: install-dev  ## predict anew the published rows that the dashboard shows
 	$(BIN)/python -m app.evidence.published tests/published/serving_rows.csv

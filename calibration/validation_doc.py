@@ -68,6 +68,7 @@ def _blocks(validation: Validation) -> Iterator[str]:
     kept = counted(validation)
     yield "# Predicted against measured"
     yield INTRODUCTION
+    yield PICTURE
     yield "## All rows"
     yield _halves_table(kept)
     yield "## Goals"
@@ -95,6 +96,10 @@ the engine with its token budget, waits and KV limit, on the simulator's own clu
 steps are priced by the committed profile of GPU and engine. Constants of an engine were fitted on every other group of
 closed-loop rows (a group: rows that differ in concurrency only) and judged on the others, which are told apart below;
 rows queued at once were never fitted on. `specfleet validate serving.csv --out parity.html` draws the parity plots."""
+PICTURE = """\
+![Predicted against measured, every row on whose group no constant was fitted](pictures/validation.svg)
+
+A dot is a row on whose group no constant was fitted; on the line the prediction is right."""
 STATED = """\
 Reports widen their intervals by a factor within which 95 % of measurements are to lie: from the mean error of left-out
 rows of the same GPU, engine and model where there are some, else of models and GPUs that were left out of the fit whole

@@ -8,10 +8,11 @@ import pytest
 from calibration.coverage import coverage
 from calibration.fitted_on import FILE, fitted_groups, groups_of, half_of
 from calibration.goals import Goal, goals, speedups
-from calibration.scores import score
+from calibration.scores import score, summary
 from calibration.serving_csv import ServingRow
-from calibration.validate import Outcome, validate
+from calibration.validate import Outcome, Validation, validate
 from calibration.validation_doc import document, main
+from docs.pictures.make_validation import picture
 
 PUBLISHED = Path(__file__).parents[1] / "published" / "validation_rows.csv"
 SERVING = Path(__file__).parents[3] / "shared" / "measured" / "serving.csv"
@@ -56,6 +57,15 @@ def test_coverage_counts_the_rows_within_what_a_report_would_state():
     assert found.known.exact
     assert found.inside["output_tokens_per_s"] == (1, 2)
     assert found.inside["ttft"] == (0, 0)
+
+
+def test_the_picture_has_a_dot_for_each_row_that_nothing_was_fitted_on():
+    found = summary(Validation("x", [queued("h200-sxm", 100.0, 90.0), queued("h200-sxm", 200.0, 190.0)]))
+
+    dots = picture(found).count('r="3.4"')
+
+    assert dots == 2
+    assert picture({**found, "rows": [row | {"half": "fitted"} for row in found["rows"]]}).count('r="3.4"') == 0
 
 
 def test_a_batch_queued_at_once_is_judged_by_others_left_out():
