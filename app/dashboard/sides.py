@@ -29,9 +29,10 @@ def sides(answer: Answer) -> list[Row]:
     In the order of the scenario, so that a GPU keeps its place when the winner changes.
     """
     rows = ranked(answer)
-    first = {str(row["gpu"]): row for row in reversed(rows)}
-    chosen = list(first.values())[::-1][:2] if len(first) > 1 else rows[:2]
-    chosen = sorted(chosen, key=rows.index)[:2]
+    cheapest: dict[str, Row] = {}
+    for row in rows:
+        cheapest.setdefault(str(row["gpu"]), row)
+    chosen = (list(cheapest.values()) if len(cheapest) > 1 else rows)[:2]
     names = [str(row["deployment"]) for row in answer.rows]
     return sorted(chosen, key=lambda row: names.index(str(row["deployment"])))
 

@@ -27,6 +27,13 @@ def test_cards_set_the_cheapest_of_each_gpu_side_by_side(answer):
     assert [row["deployment"] for row in sides(answer)] == ["h200-spec", "b200-spec"]
 
 
+def test_of_three_gpu_types_the_two_that_rank_first_stand_side_by_side(answer):
+    gpus = {"b200-spec": "b200-sxm", "h200-spec": "h200-sxm", "b200-plain": "h100-sxm", "h200-plain": "b200-sxm"}
+    three = replace(answer, rows=[row | {"gpu": gpus[row["deployment"]]} for row in answer.rows])
+
+    assert [row["deployment"] for row in sides(three)] == ["h200-spec", "b200-spec"]
+
+
 def test_with_one_gpu_type_the_two_cheapest_stand_side_by_side(answer):
     only = replace(answer, rows=[row | {"gpu": "h200-sxm"} for row in answer.rows])
 
