@@ -5,7 +5,6 @@ A step then verifies the sum of drafted + 1 rows over its sequences, which is ra
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
@@ -82,11 +81,12 @@ class DraftedStepModel:
         self._rows: Memo[int, dict[int, float]] = Memo(lambda sequences: rows_distribution(shares, sequences))
         self._constant: Memo[tuple[int, int, int], float] = Memo(lambda key: self.cost(self._shape(*key)).total_s)
         self._slope: Memo[int, float] = Memo(self._slope_of)
+        self._prefill_slope: Memo[int, float] = Memo(self._prefill_slope_of)
 
     def seconds(self, shape: StepShape) -> float:
         """`cost(shape).total_s` up to rounding, in a few look-ups."""
         sequences, _, context, prompts, prefill_tokens, prefill_context, _ = shape
-        prefilling_s = self._prefill_slope * prefill_context
+        prefilling_s = self._prefill_slope[prompts] * prefill_context if prompts else 0.0
         return self._constant[sequences, prompts, prefill_tokens] + self._slope[sequences] * context + prefilling_s
 
     def cost(self, shape: StepShape) -> StepCost:
@@ -135,10 +135,9 @@ class DraftedStepModel:
         near = self._shape(sequences)
         return (self.cost(near._replace(context_tokens=FAR)).total_s - self.cost(near).total_s) / FAR
 
-    @cached_property
-    def _prefill_slope(self) -> float:
-        """Seconds per position that prompt tokens attend to."""
-        near = self._shape(0, 1, 1)
+    def _prefill_slope_of(self, prompts: int) -> float:
+        """Seconds per position that prompt tokens attend to; data-parallel ranks share more prompts more evenly."""
+        near = self._shape(0, prompts, prompts)
         return (self.cost(near._replace(prefill_context_tokens=FAR)).total_s - self.cost(near).total_s) / FAR
 
 

@@ -31,7 +31,7 @@ def shares_of(numbers):
     return tuple(n / sum(numbers) for n in numbers)
 
 
-def step_model(model, tensor_parallel):
+def step_model(model, tensor_parallel, **target):
     draft = {"model": "llama-3.2-1b", "acceptance": {"all": {"survival": [0.5, 0.4, 0.3]}}}
     return step_model_with(
         None,
@@ -40,7 +40,7 @@ def step_model(model, tensor_parallel):
                 "gpu": "h200-sxm",
                 "replicas": 1,
                 "price": 3.0,
-                "target": {"model": model, "weights": "fp8", "kv": "fp8", "tensor_parallel": tensor_parallel},
+                "target": {"model": model, "weights": "fp8", "kv": "fp8", "tensor_parallel": tensor_parallel, **target},
                 "engine": {"policy": "vllm", "max_model_len": 4096},
                 "speculation": {"kind": "drafts", "drafts": {"d": draft}, "propose": {"draft_tokens": K}},
             }
@@ -140,6 +140,14 @@ def test_a_step_without_prompts_is_affine_in_its_context(full):
     constant, slope = model.decode_affine(8)
 
     assert constant + slope * 8 * 500.0 == pytest.approx(model.cost(decode(8)).total_s, rel=1e-9)
+
+
+@pytest.mark.parametrize("prompts", [1, 2, 8, 9])
+def test_prompts_on_data_parallel_ranks_cost_what_their_causes_add_up_to(prompts):
+    model = DraftedStepModel(step_model("deepseek-v3", 1, kv="bf16", data_parallel=8, expert_parallel=8), MIX)
+    shape = mixed(8)._replace(prefill_sequences=prompts, prefill_tokens=2048, prefill_context_tokens=2e6)
+
+    assert model.seconds(shape) == pytest.approx(model.cost(shape).total_s, rel=1e-9)
 
 
 def test_a_smaller_k_cuts_what_is_drafted():
