@@ -11,6 +11,7 @@ import yaml
 
 from calibration.acceptance_run import AcceptancePlan, held_out_error
 from calibration.importers.finding import AcceptanceFinding
+from calibration.whole_file import write_whole
 
 Parts = Mapping[str, AcceptanceFinding]
 
@@ -18,13 +19,13 @@ Parts = Mapping[str, AcceptanceFinding]
 def write_results(plan: AcceptancePlan, folder: Path, catalog: Path, found: Mapping[str, Parts]) -> dict[str, Path]:
     """Write acceptance.json and scenario-block.yaml, and a preset for each class into a catalog; where each lies."""
     paths = {"figures": folder / "acceptance.json", "block": folder / "scenario-block.yaml"}
-    _write(paths["figures"], json.dumps(figures(plan, found), indent=2) + "\n")
+    write_whole(paths["figures"], json.dumps(figures(plan, found), indent=2) + "\n")
     block = {"acceptance": {name: parts["all"].block() for name, parts in found.items()}}
-    _write(paths["block"], _yaml(block))
+    write_whole(paths["block"], _yaml(block))
     for name, parts in found.items():
         preset = f"{plan.name}-{name}".lower()
         paths[name] = catalog / "acceptance" / f"{preset}.yaml"
-        _write(paths[name], _yaml(_preset(plan, preset, name, parts["all"])))
+        write_whole(paths[name], _yaml(_preset(plan, preset, name, parts["all"])))
     return paths
 
 
@@ -61,10 +62,3 @@ def _preset(plan: AcceptancePlan, preset: str, name: str, finding: AcceptanceFin
 def _yaml(document: Mapping[str, Any]) -> str:
     said: str = yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True, width=110, default_flow_style=None)
     return said
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.part")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)

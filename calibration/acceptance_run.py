@@ -16,6 +16,7 @@ from calibration.importers.finding import AcceptanceFinding
 from calibration.importers.options import ReadOptions
 from calibration.importers.read import read_document
 from calibration.importers.records import read_records
+from calibration.whole_file import write_whole
 from engine.commands.setup import Workbench, add_batch_flags, add_draft_flags, add_model_flags, workbench
 from engine.drafters import DRAFTERS
 from engine.errors import EngineError
@@ -232,11 +233,5 @@ def _finished(plan: AcceptancePlan, folder: Path, name: str) -> list[dict[str, A
 
 def _write(plan: AcceptancePlan, folder: Path, name: str, records: Sequence[dict[str, Any]]) -> None:
     """Records, then what says that they are all there."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for suffix, text in (
-        (".jsonl", "".join(json.dumps(record) + "\n" for record in records)),
-        (".about.json", json.dumps(_settings(plan), indent=2) + "\n"),
-    ):
-        beside = folder / f".{name}{suffix}.part"
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(folder / f"{name}{suffix}")
+    write_whole(folder / f"{name}.jsonl", "".join(json.dumps(record) + "\n" for record in records))
+    write_whole(folder / f"{name}.about.json", json.dumps(_settings(plan), indent=2) + "\n")

@@ -11,6 +11,7 @@ import simulator.catalog
 from calibration.fit_device import DeviceFit
 from calibration.identity import differences, require_same_device
 from calibration.profiles import dump
+from calibration.whole_file import write_whole
 from simulator.catalog.load import NOUNS, forget, names, origin
 from simulator.catalog.own import DEFAULT, VARIABLE, own_folder
 from simulator.errors import CatalogError
@@ -70,13 +71,7 @@ def _yaml(spec: Spec) -> str:
 
 
 def _write(path: Path, text: str) -> Path:
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
+        return write_whole(path, text)
     except OSError as error:
         raise CatalogError(f"{path}: cannot be written: {error.strerror}; name another folder with --out") from None
-    finally:
-        beside.unlink(missing_ok=True)
-    return path

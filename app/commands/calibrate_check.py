@@ -97,12 +97,7 @@ def _written(folder: Path, found: "Mapping[str, Any]") -> list[Path]:
     """The summary as JSON and as a page, each whole or not at all."""
     from app.console import json_text
     from app.report.check_page import check_html
+    from calibration.whole_file import write_whole
 
-    paths = []
-    for name, text in (("summary.json", json_text(found) + "\n"), ("report.html", check_html(found))):
-        path = folder / name
-        beside = path.with_name(f".{name}.part")
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-        paths.append(path)
-    return paths
+    texts = {"summary.json": json_text(found) + "\n", "report.html": check_html(found)}
+    return [write_whole(folder / name, text) for name, text in texts.items()]

@@ -100,18 +100,15 @@ def checked(found: "AcceptanceFinding") -> dict[str, Any]:
 
 def write_text(path: Path, text: str, *, force: bool) -> Path:
     """Write a file whole or not at all; one that is there is overwritten only on demand."""
+    from calibration.whole_file import write_whole
     from simulator.errors import ScenarioError
 
     if path.exists() and not force:
         raise ScenarioError(f"{path}: is there already; name another file, or overwrite it with --force")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.part")
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
+        return write_whole(path, text)
     except OSError as error:
         raise ScenarioError(f"{path}: cannot be written: {error.strerror}") from None
-    return path
 
 
 def _yaml(block: dict[str, Any], notes: tuple[str, ...]) -> str:

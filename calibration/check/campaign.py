@@ -16,6 +16,7 @@ from calibration.check.drive import CpuTime, drive, limits_of
 from calibration.check.offered import Offered
 from calibration.check.predict import Predictor, predict
 from calibration.check.run import EngineLimits, Point, Run, load, save
+from calibration.whole_file import write_whole
 from engine.loop import Engine
 from engine.sequence import Request
 from simulator.errors import ScenarioError
@@ -100,11 +101,8 @@ def kept_plan(folder: Path, wanted: Mapping[str, Any], make: Callable[[], list[P
             )
         return [Point(**point) for point in found["points"]]
     points = make()
-    folder.mkdir(parents=True, exist_ok=True)
-    new = path.with_name("plan.json.new")
     told = {"wanted": wanted, "points": [asdict(point) for point in points]}
-    new.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-    new.replace(path)
+    write_whole(path, json.dumps(told, indent=1) + "\n")
     return points
 
 

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from calibration.whole_file import write_whole
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -169,10 +171,7 @@ def seen_s(run: Run) -> list[float]:
 
 def save(run: Run, path: Path) -> None:
     """Write a run whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(path.name + ".new")
-    new.write_text(json.dumps(asdict(run)) + "\n", encoding="utf-8")
-    new.replace(path)
+    write_whole(path, json.dumps(asdict(run)) + "\n")
 
 
 def load(path: Path) -> Run:

@@ -6,7 +6,6 @@ products; memory as CUDA shows it. Random weights: the time of a step does not d
 """
 
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ import torch
 from torch import Tensor
 
 from calibration.measuring.kernels import copy_rate, gemm_rate, launch_s, seconds_of
+from calibration.whole_file import write_whole
 from engine.architecture import Architecture
 from engine.batch import Span
 from engine.graphs import passes
@@ -56,7 +56,7 @@ def measure_gpu(out: Path, device: str, *, tiny: bool) -> dict[str, Any]:
         found[name] = measure()
         found.setdefault("took_s", {})[name] = round(perf_counter() - begun, 2)
         sys.stderr.write(f"{name}: {found['took_s'][name]} s\n")
-        _write(out, found)
+        write_whole(out, json.dumps(found, indent=1) + "\n")
     return found
 
 
@@ -171,10 +171,3 @@ def _product(outputs: int, inputs: int, place: torch.device, native: bool) -> An
         return lambda x: x @ weight.t()
     one = torch.ones((), device=place)
     return lambda x: torch._scaled_mm(x, weight.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
-
-
-def _write(out: Path, found: dict[str, Any]) -> None:
-    beside = out.with_name(f".{out.name}.{os.getpid()}.tmp")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    beside.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    beside.replace(out)

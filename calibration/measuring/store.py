@@ -1,11 +1,11 @@
 """The file of measurements: whole after every visit, taken up again where an interrupted run stopped."""
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from calibration.whole_file import write_whole
 from engine.errors import EngineError
 
 FORMAT = 1
@@ -61,15 +61,10 @@ class Store:
 
     def save(self) -> None:
         """Write the file, whole or not at all."""
-        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_text(json.dumps(self.data, separators=(",", ":")), encoding="utf-8")
-            beside.replace(self.path)
+            write_whole(self.path, json.dumps(self.data, separators=(",", ":")))
         except OSError as error:
             raise MeasurementError(f"{self.path}: cannot be written: {error.strerror or error}") from None
-        finally:
-            beside.unlink(missing_ok=True)
 
 
 def read_measurements(path: Path) -> dict[str, Any]:

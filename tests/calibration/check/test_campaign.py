@@ -59,7 +59,7 @@ def test_a_check_that_was_killed_goes_on_where_it_stopped(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run_all(tmp_path, Killed(after=4))
     finished = sorted((tmp_path / "runs").iterdir())
-    (tmp_path / "runs" / "half.json.new").write_text('{"point": {')
+    (tmp_path / "runs" / ".half.json.1.tmp").write_text('{"point": {')
     taken_up = Killed()
 
     runs, told = run_all(tmp_path, taken_up)
