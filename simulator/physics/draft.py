@@ -50,8 +50,8 @@ class PassCost(Protocol):
 class DraftCost:
     """What a draft adds to a step."""
 
-    one_pass: Callable[[int], Affine]
-    """Sequences → seconds of one draft pass over them, affine in their context."""
+    passes: Callable[[int, int], Affine]
+    """Sequences, draft tokens K → seconds of all K passes over them, affine in their context."""
     prefill_s: Callable[[int], float]
     """Prompt tokens → seconds of the draft's prefill, without the positions attended to."""
     prefill_context_s: float
@@ -60,18 +60,9 @@ class DraftCost:
     """Draft FLOPs per token ÷ the target's, linear layers only."""
     calibration: Calibration = UNCALIBRATED
     """Where its curves come from; nothing is said of an abstract draft."""
-    measured_passes: Callable[[int, int], Affine] | None = None
-    """Sequences, draft tokens K → seconds of all K passes, where they were measured together."""
-
-    def passes(self, sequences: int, draft_tokens: int) -> Affine:
-        """Seconds of all passes of a step, affine in the context."""
-        if self.measured_passes is not None:
-            return self.measured_passes(sequences, draft_tokens)
-        constant, slope = self.one_pass(sequences)
-        return draft_tokens * constant, draft_tokens * slope
 
 
-NO_DRAFT = DraftCost(lambda sequences: (0.0, 0.0), lambda tokens: 0.0, 0.0, 0.0)
+NO_DRAFT = DraftCost(lambda sequences, draft_tokens: (0.0, 0.0), lambda tokens: 0.0, 0.0, 0.0)
 """Plain decoding."""
 
 
@@ -94,7 +85,7 @@ def modelled_draft(draft: PassCost, target: PassCost) -> DraftCost:
         return draft.layers(tokens).total_s + draft.prefill_attention_s(tokens) + host_s if tokens > 0 else 0.0
 
     ratio = flops_per_token(draft.model) / flops_per_token(target.model)
-    return DraftCost(one_pass, prefill_s, draft.prefill_context_s, ratio, draft.calibration)
+    return DraftCost(_repeated(one_pass), prefill_s, draft.prefill_context_s, ratio, draft.calibration)
 
 
 def abstract_draft(spec: AbstractDraft, target: PassCost, plain_step: Callable[[int], Affine]) -> DraftCost:
@@ -112,4 +103,14 @@ def abstract_draft(spec: AbstractDraft, target: PassCost, plain_step: Callable[[
         layers = target.layers(tokens)
         return spec.flops_ratio * (layers.linear_s + layers.experts_s + target.prefill_attention_s(tokens))
 
-    return DraftCost(one_pass, prefill_s, spec.flops_ratio * target.prefill_context_s, spec.flops_ratio)
+    return DraftCost(_repeated(one_pass), prefill_s, spec.flops_ratio * target.prefill_context_s, spec.flops_ratio)
+
+
+def _repeated(one_pass: Callable[[int], Affine]) -> Callable[[int, int], Affine]:
+    """All passes of a step, of which each takes as long as the first."""
+
+    def passes(sequences: int, draft_tokens: int) -> Affine:
+        constant, slope = one_pass(sequences)
+        return draft_tokens * constant, draft_tokens * slope
+
+    return passes

@@ -125,12 +125,11 @@ def _draft_cost(surface: DraftSurface, flops_ratio: float, target: MeasuredForwa
         return _at(prompts.base, tokens) if prompts is not None and tokens > 0 else 0.0
 
     return DraftCost(
-        one_pass=lambda sequences: passes(sequences, 1),
+        passes=passes,
         prefill_s=prefill_s,
         prefill_context_s=0.0 if prompts is None else _pair_s(prompts),
         flops_ratio=flops_ratio,
         calibration=UNCALIBRATED._replace(profile=target.machine.profile),
-        measured_passes=passes,
     )
 
 

@@ -128,7 +128,7 @@ class CatalogStepModel:
 
         Both are 0 without a draft.
         """
-        constant, slope = self.draft.one_pass(sequences)
+        constant, slope = self.draft.passes(sequences, 1)
         plain_constant, plain_slope = self.decode_affine(sequences, 0)
         pass_s, plain_s = constant + slope * context_tokens, plain_constant + plain_slope * context_tokens
         return self.draft.flops_ratio, pass_s / plain_s
