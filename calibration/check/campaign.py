@@ -152,16 +152,3 @@ def _warmed_up(driven: Driven, point: Point) -> bool:
         engine.submit(replace(request, arrival_s=0.0))
     list(engine.run())
     return True
-
-
-def all_runs(folder: Path) -> list[Run]:
-    """Every finished run of a folder.
-
-    Raises ScenarioError where there is none.
-    """
-    paths = sorted((folder / "runs").glob("*.json"))
-    if not paths:
-        raise ScenarioError(
-            f"{folder}: holds no finished run of a check; run `specfleet calibrate check --out {folder}`"
-        )
-    return [load(path) for path in paths]

@@ -11,7 +11,6 @@ from calibration.check import acceptance
 from calibration.check.campaign import (
     Grid,
     Progress,
-    all_runs,
     in_order,
     kept_plan,
     points_of,
@@ -19,11 +18,12 @@ from calibration.check.campaign import (
     predicted_saturation,
     run_points,
 )
-from calibration.check.compare import Compared, by_point, compare
+from calibration.check.compare import by_point, compare
 from calibration.check.predict import Predictor
 from calibration.check.run import Point
 from calibration.check.summary import summary
 from calibration.check.workload import SMOLLM2, TINY, Bench, System, load
+from calibration.fit_device import ENGINE
 from calibration.identity import require_same_device
 from engine.commands.machine import about_machine
 from simulator.catalog.load import load_profile, names, origin
@@ -32,9 +32,6 @@ from simulator.spec.deployment import Deployment
 from simulator.spec.profile import Profile
 from simulator.spec.speculation import Acceptance
 from simulator.spec.step_surface import Device
-
-ENGINE = "specfleet"
-"""The engine policy of the project's own engine."""
 
 OVERLOAD = 3.0
 """Share of the predicted saturation rate that overloads for certain, yet not all requests come at once."""
@@ -78,6 +75,12 @@ class Prepared:
     bench: Bench
     predictor: Predictor
     points: list[Point]
+    expected_s: Mapping[str, float]
+    """By key of the point: predicted time of a run, to its last answer [s]."""
+
+    def seconds(self, point: Point) -> float:
+        """Predicted time of a point [s]."""
+        return self.expected_s[point.key]
 
 
 def profiled_gpu() -> str:
@@ -110,8 +113,7 @@ def check(plan: Plan, tell: Progress, say: Callable[[str], None]) -> dict[str, A
     """Run what has not been run, compare, and sum up."""
     profile = profile_of(plan.gpu)
     systems = [prepare(plan, profile, system) for system in measured_systems(plan.size, profile, say)]
-    seconds = {id(one): partial(_seconds, one) for one in systems}
-    total = sum(seconds[id(one)](point) for one in systems for point in one.points)
+    total = sum(one.seconds(point) for one in systems for point in one.points)
     say(f"{sum(len(one.points) for one in systems)} runs, about {max(total / 60, 1):.0f} minutes")
     done, compared = 0.0, []
     machine: dict[str, Any] = {}
@@ -120,9 +122,9 @@ def check(plan: Plan, tell: Progress, say: Callable[[str], None]) -> dict[str, A
         machine = about()
         shift = partial(_shifted, tell, round(10 * done), round(10 * total))
         runs = run_points(
-            plan.folder / one.bench.system.name, one.points, one.bench, seconds[id(one)], about, shift, force=plan.force
+            plan.folder / one.bench.system.name, one.points, one.bench, one.seconds, about, shift, force=plan.force
         )
-        done += sum(seconds[id(one)](point) for point in one.points)
+        done += sum(map(one.seconds, one.points))
         compared += [compare(one.predictor, pair) for pair in by_point(runs).values()]
     return summary(compared, about_check(plan, profile, machine))
 
@@ -157,8 +159,10 @@ def prepare(plan: Plan, profile: Profile, system: System) -> Prepared:
         rate = predicted_saturation(predictor, system.name, bench, plan.seed)
         return points_of(system.name, grid, rate, plan.seed)
 
-    wanted = {"size": plan.size, "gpu": plan.gpu, "seed": plan.seed, "clock": plan.clock, "system": _plain(system)}
-    return Prepared(bench, predictor, in_order(kept_plan(folder, wanted, points, force=plan.force), plan.seed))
+    wanted = {"size": plan.size, "gpu": plan.gpu, "seed": plan.seed, "clock": plan.clock, "system": asdict(system)}
+    kept = kept_plan(folder, wanted, points, force=plan.force)
+    expected_s = {point.key: point.requests / predicted(predictor, point, bench)["req_per_s"] for point in kept}
+    return Prepared(bench, predictor, in_order(kept, plan.seed), expected_s)
 
 
 def device_here(bench: Bench) -> Device:
@@ -173,16 +177,6 @@ def _acceptance(plan: Plan, system: System, grid: Grid) -> Mapping[int, Mapping[
     if system.survival is not None:
         return acceptance.forced(system.survival, grid.draft_tokens)
     return acceptance.fitted(plan.acceptance, system.name, grid.draft_tokens)
-
-
-def _plain(system: System) -> dict[str, Any]:
-    return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(system).items()}
-
-
-def _seconds(one: Prepared, point: Point) -> float:
-    """Predicted time of a point: its last answer [s]."""
-    rate = predicted(one.predictor, point, one.bench)["req_per_s"]
-    return point.requests / rate
 
 
 def deployment_of(gpu: str, system: System) -> Deployment:
@@ -219,16 +213,3 @@ def about_check(plan: Plan, profile: Profile, machine: Mapping[str, Any]) -> dic
         "seed": plan.seed,
         "grid": {name: asdict(grid) for name, grid in GRIDS[plan.size].items()},
     }
-
-
-def compare_again(plan: Plan) -> list[Compared]:
-    """Compare what a folder holds with what the profile says now, without running anything."""
-    profile = profile_of(plan.gpu)
-    found: list[Compared] = []
-    for system in (SMOLLM2, TINY):
-        if (plan.folder / system.name).is_dir():
-            runs = all_runs(plan.folder / system.name)
-            grid = Grid({}, {}, tuple(sorted({run.point.draft_tokens for run in runs})))
-            predictor = Predictor(profile, deployment_of(plan.gpu, system), _acceptance(plan, system, grid))
-            found += [compare(predictor, pair) for pair in by_point(runs).values()]
-    return found

@@ -103,5 +103,8 @@ def mean_figures(of: Sequence[Figures]) -> Figures:
     return found
 
 
-NAMES = tuple(f"{metric}.{name}" for metric in METRICS for name in STATISTICS)
-"""Names of all latencies."""
+NAMES = (
+    *(f"{metric}.{name}" for metric in METRICS for name in STATISTICS),
+    "output_tokens_per_s", "req_per_s", "tokens_per_step", "mean_batch",
+)  # fmt: skip
+"""Figures that are compared; `overloaded` is yes or no."""

@@ -67,7 +67,7 @@ def gains(points: Sequence[Compared]) -> list[Gain]:
 
 def _gain(load: str, k: int, plain: Compared, drafted: Compared) -> Gain:
     """By throughput where clients wait or a queue does, else by the time per output token."""
-    limited = plain.point.clients is not None or plain.point.level > 1.0
+    limited = plain.point.clients is not None or plain.point.overload
     name = "output_tokens_per_s" if limited else "tpot_s.mean"
     power = 1 if limited else -1
     return Gain(
@@ -97,9 +97,8 @@ def saturation(points: Sequence[Compared]) -> list[Saturation]:
     """The rate that each system and K gets through at its highest load, if that is an overload."""
     highest: dict[str, Compared] = {}
     for one in points:
-        where = f"{one.point.system}-k{one.point.draft_tokens}"
-        open_loop = one.point.clients is None and one.point.level > 1.0
-        if open_loop and (where not in highest or one.point.level > highest[where].point.level):
+        where = one.point.system_key
+        if one.point.overload and (where not in highest or one.point.level > highest[where].point.level):
             highest[where] = one
     name = "req_per_s"
     return [

@@ -50,6 +50,20 @@ class Point:
         return f"{self.load_key}-k{self.draft_tokens}"
 
     @property
+    def system_key(self) -> str:
+        """What points of all loads have in common.
+
+        >>> Point("small", "clients", 4.0, 3, 10, seed=1).system_key
+        'small-k3'
+        """
+        return f"{self.system}-k{self.draft_tokens}"
+
+    @property
+    def overload(self) -> bool:
+        """Whether more is offered than is served; closed loops never do."""
+        return self.clients is None and self.level > 1.0
+
+    @property
     def clients(self) -> int | None:
         """Clients of a closed loop; None: requests come by the clock."""
         return round(self.level) if self.load == "clients" else None

@@ -5,17 +5,9 @@ from math import isfinite
 from typing import Any
 
 from calibration.check.compare import Compared
+from calibration.check.figures import NAMES
 from calibration.check.gains import best_choices, gains, paying_batches, saturation
 from calibration.check.verdicts import Line, verdicts
-
-SHOWN = (
-    "ttft_s.mean", "ttft_s.p50", "ttft_s.p90", "ttft_s.p95", "ttft_s.p99",
-    "tpot_s.mean", "tpot_s.p50", "tpot_s.p90", "tpot_s.p95", "tpot_s.p99",
-    "itl_s.mean", "itl_s.p50", "itl_s.p90", "itl_s.p95", "itl_s.p99",
-    "e2e_s.mean", "e2e_s.p50", "e2e_s.p90", "e2e_s.p95", "e2e_s.p99",
-    "output_tokens_per_s", "req_per_s", "tokens_per_step", "mean_batch",
-)  # fmt: skip
-"""Figures of a point."""
 
 
 def summary(points: Sequence[Compared], about: dict[str, Any]) -> dict[str, Any]:
@@ -86,7 +78,7 @@ def _point(one: Compared) -> dict[str, Any]:
                   "apart": _number(one.steps.apart)},
         "overloaded": {"predicted": bool(one.predicted["overloaded"]),
                        "measured": [bool(m["overloaded"]) for m in one.measured]},
-        "figures": {name: _figure(one, name) for name in SHOWN},
+        "figures": {name: _figure(one, name) for name in NAMES},
     }  # fmt: skip
 
 

@@ -6,20 +6,19 @@ asked to be nearer to a run than the machine itself.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import inf, isfinite, nan
 from statistics import fmean
 
 from calibration.check.compare import Compared
+from calibration.check.figures import FEWEST_FOR
 from calibration.check.gains import Gain, best_choices, gains, saturation
+from calibration.check.run import Point
 
 REPEATS = 1.5
 """Differences between two runs that an error may always have."""
 
 STABLE_SHARE = 0.8
 """Share of the measured saturation rate up to which times to the first token are judged."""
-
-FEWEST_P99 = 1000
-"""Requests of a point whose 99th percentiles are judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ def verdicts(points: Sequence[Compared]) -> list[Line]:
         _replays(points),
         Line("step time", 0.05, tuple(_steps(points)), "mean absolute error of single steps"),
         figure("TPOT mean", "tpot_s.mean", 0.04, points),
-        figure("output tokens/s", "output_tokens_per_s", 0.03, [p for p in points if not overload(p)]),
+        figure("output tokens/s", "output_tokens_per_s", 0.03, [p for p in points if not p.point.overload]),
         Line("saturation rate", 0.05, tuple(_saturations(points))),
         figure("TTFT mean", "ttft_s.mean", 0.10, stable(points), f"up to {STABLE_SHARE:.0%} of saturation"),
         figure("TTFT p90", "ttft_s.p90", 0.15, stable(points), f"up to {STABLE_SHARE:.0%} of saturation"),
@@ -98,8 +97,10 @@ def verdicts(points: Sequence[Compared]) -> list[Line]:
         Line("speedup of K over 0", 0.05, tuple(map(_gain, found))),
         Line("best K", 0.02, tuple(_regrets(found)), "what the K of its choice loses"),
         Line("speculation advised", 0.02, tuple(_harm(found)), "how much slower it then is than plain"),
-        figure("TPOT p99", "tpot_s.p99", 0.10, many(points), f"points of {FEWEST_P99:,} requests or more"),
-        figure("TTFT p99", "ttft_s.p99", 0.20, many(stable(points)), f"points of {FEWEST_P99:,} requests or more"),
+        figure("TPOT p99", "tpot_s.p99", 0.10, many(points), f"points of {FEWEST_FOR['p99']:,} requests or more"),
+        figure(
+            "TTFT p99", "ttft_s.p99", 0.20, many(stable(points)), f"points of {FEWEST_FOR['p99']:,} requests or more"
+        ),
     ]
 
 
@@ -113,30 +114,20 @@ def figure(what: str, name: str, goal: float, points: Iterable[Compared], note: 
     return Line(what, goal, tuple(items), note)
 
 
-def overload(compared: Compared) -> bool:
-    """Whether a point offers more than is served."""
-    return compared.point.clients is None and compared.point.level > 1.0
-
-
 def stable(points: Sequence[Compared]) -> list[Compared]:
     """Points whose load is below a share of the measured saturation; closed loops are never above it."""
     rates = {one.where: one.measured for one in saturation(points)}
-    found = []
-    for compared in points:
-        limit = rates.get(_system(compared), nan)
-        rate = compared.point.rate_per_s
-        if compared.point.clients is not None or (rate is not None and not rate > STABLE_SHARE * limit):
-            found.append(compared)
-    return [one for one in found if not overload(one)]
+
+    def below(point: Point) -> bool:
+        limit = STABLE_SHARE * rates.get(point.system_key, inf)
+        return not point.overload and (point.rate_per_s is None or point.rate_per_s <= limit)
+
+    return [one for one in points if below(one.point)]
 
 
 def many(points: Iterable[Compared]) -> list[Compared]:
     """Points with requests enough for their 99th percentile."""
-    return [one for one in points if one.point.requests >= FEWEST_P99]
-
-
-def _system(compared: Compared) -> str:
-    return f"{compared.point.system}-k{compared.point.draft_tokens}"
+    return [one for one in points if one.point.requests >= FEWEST_FOR["p99"]]
 
 
 def _replays(points: Sequence[Compared]) -> Line:

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from calibration.check.campaign import all_runs, in_order, kept_plan, points_of, predicted_saturation, run_points
+from calibration.check.campaign import in_order, kept_plan, points_of, predicted_saturation, run_points
 from calibration.check.compare import by_point
+from calibration.check.run import load
 from simulator.errors import ScenarioError
 from tests.calibration.check.toys import GRID, Tiny, predictor, tiny_points
 
@@ -67,7 +68,7 @@ def test_a_check_that_was_killed_goes_on_where_it_stopped(tmp_path):
     assert 0 < len(finished) < len(runs)
     assert len(taken_up.driven) == len(runs) - len(finished) + 1  # the first to warm up
     assert told[-1][0] == told[-1][1]
-    assert len(by_point(all_runs(tmp_path))) == len(runs) / 2
+    assert len(by_point(map(load, (tmp_path / "runs").glob("*.json")))) == len(runs) / 2
 
 
 def test_a_finished_check_runs_nothing_again_unless_forced(tmp_path):
@@ -97,8 +98,3 @@ def test_the_folder_of_another_check_is_refused_unless_forced(tmp_path):
     with pytest.raises(ScenarioError, match=r"holds a check with other settings.*--out.*--force"):
         kept_plan(tmp_path, {"seed": 2}, lambda: points, force=False)
     assert kept_plan(tmp_path, {"seed": 2}, lambda: points[:1], force=True) == points[:1]
-
-
-def test_a_folder_without_runs_says_how_to_get_some(tmp_path):
-    with pytest.raises(ScenarioError, match="holds no finished run"):
-        all_runs(tmp_path)

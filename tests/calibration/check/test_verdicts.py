@@ -6,13 +6,13 @@ from math import inf, nan
 import pytest
 
 from calibration.check.compare import Compared, StepErrors
+from calibration.check.figures import NAMES
 from calibration.check.gains import best_choices, gains, paying_batches, saturation
 from calibration.check.replay import Replayed
-from calibration.check.summary import SHOWN
 from calibration.check.verdicts import Item, Line, stable, verdicts
 from tests.calibration.check.toys import a_point
 
-PLAIN = dict.fromkeys(SHOWN, 1.0) | {"overloaded": 0.0}
+PLAIN = dict.fromkeys(NAMES, 1.0) | {"overloaded": 0.0}
 
 
 def compared(point, predicted=None, measured=({}, {}), **other):
