@@ -1,21 +1,21 @@
 """The controls beside every page: which scenario, what traffic, which targets, prices, drafts and GPUs."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import streamlit as st
 
 from app.dashboard import state
-from app.dashboard.deployment_controls import deployment_controls, replicated
+from app.dashboard.deployment_controls import deployment_controls
+from app.dashboard.speculation_inputs import drafting, own_survival
 from app.dashboard.widgets import Changes, choice, number, slider, unmarked
 from simulator.catalog.load import load_price_list, names
 from simulator.outcome.cost import resolve_price
-from simulator.physics.survival import survival_for
+from simulator.planning.speculation_gain import MOST_DRAFT_TOKENS
 from simulator.spec.deployment import CatalogPrice
 from simulator.spec.scenario import Scenario
-
-MOST_DRAFT_TOKENS = 8
-"""Draft tokens for which a constant acceptance is written out."""
+from simulator.spec.speculation import DraftSpeculation
 
 
 def sidebar() -> None:
@@ -25,7 +25,7 @@ def sidebar() -> None:
     _traffic(scenario)
     _targets(scenario)
     _prices(scenario)
-    if speculating(scenario):
+    if drafting(scenario):
         _drafts(scenario)
     with st.expander("One deployment", icon=":material/dns:"):
         deployment_controls(scenario)
@@ -147,7 +147,7 @@ def _prices(scenario: Scenario) -> None:
     lists = {spec.price.catalog if isinstance(spec.price, CatalogPrice) else MIXED for spec in _specs(scenario)}
     choice(
         "Price list", "price_list", lists.pop() if len(lists) == 1 else MIXED, _lists_for(gpus),
-        lambda name: replicated(scenario, "price", {"catalog": name}) if name != MIXED else {},
+        lambda name: _priced(scenario, {"catalog": name}) if name != MIXED else {},
         help="A dated list of the catalog; or set prices below.",
     )  # fmt: skip
     for gpu, column in zip(gpus, st.columns(max(len(gpus), 2)) * len(gpus), strict=False):
@@ -175,7 +175,7 @@ def _price(scenario: Scenario, gpu: str) -> None:
             "usd_per_gpu_hour": value, "basis": "assumption", "source": "set in the dashboard",
             "as_of": datetime.now(UTC).date().isoformat(),
         }  # fmt: skip
-        return replicated(scenario, "price", price, gpu)
+        return _priced(scenario, price, gpu)
 
     number(
         f"$/h of {gpu}", f"price:{gpu}", float(resolve_price(own).usd_per_gpu_hour), write,
@@ -183,51 +183,41 @@ def _price(scenario: Scenario, gpu: str) -> None:
     )  # fmt: skip
 
 
-def speculating(scenario: Scenario) -> list[str]:
-    """Deployments with a draft."""
-    return [name for name, spec in scenario.deployments.items() if spec.speculation.kind == "drafts"]
+def _priced(scenario: Scenario, price: Mapping[str, Any], gpu: str | None = None) -> Changes:
+    """A price for every deployment, or for those on one GPU."""
+    return {
+        f"deployments.{name}.price": price
+        for name, spec in scenario.deployments.items()
+        if gpu is None or spec.gpu == gpu
+    }
 
 
 def _drafts(scenario: Scenario) -> None:
-    speculations = [scenario.deployments[name].speculation for name in speculating(scenario)]
-    first = speculations[0]
-    assert first.kind == "drafts"
+    first = next(iter(drafting(scenario).values()))
     slider(
         "Draft tokens K", "k", first.propose.draft_tokens,
-        lambda value: _of_drafts(scenario, "propose.draft_tokens", value),
+        lambda value: {f"deployments.{name}.speculation.propose.draft_tokens": value for name in drafting(scenario)},
         min_value=0, max_value=MOST_DRAFT_TOKENS, help="Tokens that a draft proposes per step, in every deployment.",
     )  # fmt: skip
     slider(
-        "Acceptance of a draft token", "acceptance", first_acceptance(scenario, speculating(scenario)[0]),
+        "Acceptance of a draft token", "acceptance", _first_acceptance(scenario, first),
         lambda value: _constant_acceptance(scenario, value), min_value=0.0, max_value=0.99, step=0.01,
         help="Chance that the first draft token is kept, over all classes. Moving it puts one constant acceptance at "
         "every position and class of every draft, in place of what the file says.",
     )  # fmt: skip
 
 
-def first_acceptance(scenario: Scenario, name: str) -> float:
-    """Share of first draft tokens that the target keeps, over the classes of the workload."""
-    speculation = scenario.deployments[name].speculation
-    assert speculation.kind == "drafts"
-    known = speculation.draft.acceptance
-    own = {label: known[label] if label in known else known["all"] for label in scenario.workload.classes}
-    shares = scenario.workload.classes
-    return round(sum(shares[label] * survival_for(of, 1)[0] for label, of in own.items()), 2)
-
-
-def _of_drafts(scenario: Scenario, path: str, value: Any) -> Changes:
-    return {f"deployments.{name}.speculation.{path}": value for name in speculating(scenario)}
+def _first_acceptance(scenario: Scenario, speculation: DraftSpeculation) -> float:
+    """Share of first draft tokens that the target keeps, over the steps of all classes."""
+    return round(own_survival(scenario, speculation, max(speculation.propose.draft_tokens, 1))[0], 2)
 
 
 def _constant_acceptance(scenario: Scenario, value: float) -> Changes:
     survival = [round(value**position, 6) for position in range(1, MOST_DRAFT_TOKENS + 1)]
-    changes: dict[str, Any] = {}
-    for name in speculating(scenario):
-        speculation = scenario.deployments[name].speculation
-        assert speculation.kind == "drafts"
-        draft = next(iter(speculation.drafts))
-        changes[f"deployments.{name}.speculation.drafts.{draft}.acceptance"] = {"all": {"survival": survival}}
-    return changes
+    return {
+        f"deployments.{name}.speculation.drafts.{next(iter(of.drafts))}.acceptance": {"all": {"survival": survival}}
+        for name, of in drafting(scenario).items()
+    }
 
 
 def _simulation(scenario: Scenario) -> None:

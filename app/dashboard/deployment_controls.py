@@ -1,25 +1,16 @@
 """The controls of a single deployment: its GPUs, its shape, its formats, its engine."""
 
-from typing import Any, get_args
+from typing import get_args
 
 import streamlit as st
 
-from app.dashboard.widgets import Changes, choice, number
+from app.dashboard.widgets import choice, number
 from simulator.catalog.load import names
 from simulator.spec.scenario import Scenario
 from simulator.spec.speculation import KvDtype, WeightDtype
 
 WIDTHS = (1, 2, 4, 8)
 """GPUs over which a layer is split."""
-
-
-def replicated(scenario: Scenario, path: str, value: Any, gpu: str | None = None) -> Changes:
-    """A change of every deployment, or of those on one GPU."""
-    return {
-        f"deployments.{name}.{path}": value
-        for name, spec in scenario.deployments.items()
-        if gpu is None or spec.gpu == gpu
-    }
 
 
 def deployment_controls(scenario: Scenario) -> None:

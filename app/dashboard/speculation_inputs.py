@@ -51,18 +51,31 @@ class Choice(NamedTuple):
         return survival_by_change(self.first, self.change, MOST_DRAFT_TOKENS)
 
 
+def drafting(scenario: Scenario) -> dict[str, DraftSpeculation]:
+    """Deployments with a draft, and how they speculate."""
+    return {
+        name: spec.speculation
+        for name, spec in scenario.deployments.items()
+        if isinstance(spec.speculation, DraftSpeculation)
+    }
+
+
+def own_survival(scenario: Scenario, speculation: DraftSpeculation, draft_tokens: int) -> tuple[float, ...]:
+    """Survival by position over the steps of all classes of the workload."""
+    known = speculation.draft.acceptance
+    return mixed_survival(
+        (share, survival_for(known.get(kind) or known["all"], draft_tokens))
+        for kind, share in scenario.workload.classes.items()
+    )
+
+
 def own_choice(scenario: Scenario, name: str) -> Choice:
     """What a deployment does as it stands; without a draft, what the page assumes at first."""
     speculation = scenario.deployments[name].speculation
     if not isinstance(speculation, DraftSpeculation) or speculation.propose.draft_tokens == 0:
         return Choice(ASSUMED_FIRST, 1.0, ASSUMED_TOKENS, Ratios(ASSUMED_FLOPS, ASSUMED_LATENCY))
     draft_tokens = speculation.propose.draft_tokens
-    known = speculation.draft.acceptance
-    parts = [
-        (share, survival_for(known.get(kind) or known["all"], draft_tokens))
-        for kind, share in scenario.workload.classes.items()
-    ]
-    survival = mixed_survival(parts)
+    survival = own_survival(scenario, speculation, draft_tokens)
     abstract = speculation.draft.abstract
     return Choice(
         round(survival[0], DIGITS),

@@ -114,6 +114,10 @@ def test_the_controls_stand_where_the_deployment_stands(chat):
     assert own_choice(chat, "h200-spec") == Choice(0.71, 1.02, 4, None)
 
 
+def test_the_sidebar_and_the_page_say_the_same_acceptance(page):
+    assert page.control("acceptance").value == labelled(page, "Acceptance of the first").value == 0.71
+
+
 def test_a_deployment_without_a_draft_begins_with_an_assumed_one(chat):
     own = own_choice(chat, "h200-plain")
 
