@@ -19,6 +19,7 @@ from app.dashboard.own_evidence import (
     read_counters,
 )
 from app.dashboard.pool import FairPool, Owner
+from app.dashboard.speculation_inputs import drafting
 from app.evidence.published import METRICS, Compared, pairs
 from app.figures import parity as figures
 from app.figures.acceptance import survival_alt, survival_figure
@@ -179,26 +180,20 @@ def _finding(found: "AcceptanceFinding", block: Mapping[str, Any]) -> None:
 def _take(block: Mapping[str, Any]) -> None:
     """Where the finding goes: a draft of the scenario, and a class of its requests."""
     scenario = state.current()
-    drafting = [name for name, spec in scenario.deployments.items() if spec.speculation.kind == "drafts"]
-    if not drafting:
+    drafts = drafting(scenario)
+    if not drafts:
         st.info("No deployment of this scenario has a draft: give one a draft on the page Speculation first.")
         return
     one, two = st.columns(2)
-    name = one.selectbox("Deployment", drafting, key="bring_deployment")
+    name = one.selectbox("Deployment", list(drafts), key="bring_deployment")
     of_class = two.selectbox("Class of requests", list(scenario.workload.classes), key="bring_class")
-    speculation = scenario.deployments[name].speculation
-    assert speculation.kind == "drafts"
-    draft = next(iter(speculation.drafts))
-    stated = speculation.draft.model_dump(mode="json", exclude_unset=True)["acceptance"]
+    draft = next(iter(drafts[name].drafts))
+    stated = drafts[name].draft.model_dump(mode="json", exclude_unset=True)["acceptance"]
     changes = {f"deployments.{name}.speculation.drafts.{draft}.acceptance": stated | {of_class: dict(block)}}
     st.button(
-        f"Take it into {name}", key="bring_take", icon=":material/check:", on_click=_into_scenario, args=(changes,),
+        f"Take it into {name}", key="bring_take", icon=":material/check:", on_click=state.apply, args=(changes,),
         help="Sets the acceptance of that class; Compare, Load and Speculation follow.",
     )  # fmt: skip
-
-
-def _into_scenario(changes: Mapping[str, Any]) -> None:
-    state.apply_all(changes)
 
 
 def _refused(what: str, error: BaseException) -> None:

@@ -56,19 +56,12 @@ def mapping() -> dict[str, Any]:
     return mapping_of(loaded())
 
 
-def apply(path: str, value: Any) -> bool:
-    """Put a value at a dotted path; False, and the reason on top of the page, when the scenario does not take it."""
-    return apply_all({path: value})
-
-
-def apply_all(changes: Mapping[str, Any]) -> bool:
-    """Put values at dotted paths, all or none."""
+def apply(changes: Mapping[str, Any]) -> None:
+    """Put values at dotted paths, all or none; the reason on top of the page when the scenario does not take them."""
     try:
         st.session_state[LOADED] = edited(loaded(), changes)
     except SimulatorError as error:
         tell(str(error))
-        return False
-    return True
 
 
 def replace(new: Mapping[str, Any], origin: str = FILE) -> None:

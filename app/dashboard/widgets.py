@@ -67,4 +67,4 @@ def _show(key: str, value: Any) -> None:
 def _changed(key: str, write: Write) -> None:
     value = st.session_state[key]
     if value is not None:
-        state.apply_all(write(value))
+        state.apply(write(value))

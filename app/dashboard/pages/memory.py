@@ -114,7 +114,7 @@ def _ways_out(row: Row) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("Any one of these makes it fit:")
         for way, change in changes:
-            st.button(way, key=f"memory_{row['deployment']}_{way}", on_click=_take, args=(change,))
+            st.button(way, key=f"memory_{row['deployment']}_{way}", on_click=state.apply, args=(change,))
 
 
 def change_of(deployment: str, way: str) -> dict[str, Any]:
@@ -129,10 +129,6 @@ def change_of(deployment: str, way: str) -> dict[str, Any]:
         return {f"deployments.{deployment}.speculation": {"kind": "none"}}
     path, space, value = way.rpartition(" ")
     return {f"deployments.{deployment}.{path}": yaml.safe_load(value)} if space and " " not in path else {}
-
-
-def _take(changes: Mapping[str, Any]) -> None:
-    state.apply_all(changes)
 
 
 def _chart(title: str, figure: go.Figure, alt: str) -> None:
@@ -163,6 +159,7 @@ def _budget(scenario: Scenario, budget_gb: float | None) -> None:
     if budget_gb is not None:
         changes = {f"deployments.{name}.engine.hbm_budget_gb": budget_gb for name in scenario.deployments}
         st.button(
-            f"Take {budget_gb:g} GB into the scenario", key="memory_adopt", icon=":material/check:", on_click=_take,
-            args=(changes,), help="Sets engine.hbm_budget_gb of every deployment; Compare and Load follow.",
+            f"Take {budget_gb:g} GB into the scenario", key="memory_adopt", icon=":material/check:",
+            on_click=state.apply, args=(changes,),
+            help="Sets engine.hbm_budget_gb of every deployment; Compare and Load follow.",
         )  # fmt: skip

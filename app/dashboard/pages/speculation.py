@@ -1,8 +1,5 @@
 """The page Speculation: where a draft pays, by its acceptance, its cost, its length and the batch."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
@@ -173,10 +170,6 @@ def _range(low: int, high: int) -> str:
 def _adopt(scenario: Scenario, view: View) -> None:
     changes = {f"deployments.{view.name}.speculation": adopted(scenario, view.name, view.choice)}
     st.button(
-        f"Take this into {view.name}", key="speculation_adopt", icon=":material/check:", on_click=_take,
+        f"Take this into {view.name}", key="speculation_adopt", icon=":material/check:", on_click=state.apply,
         args=(changes,), help="Sets the deployment's speculation in the scenario; Compare and Load follow.",
     )  # fmt: skip
-
-
-def _take(changes: Mapping[str, Any]) -> None:
-    state.apply_all(changes)
