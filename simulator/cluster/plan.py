@@ -20,7 +20,6 @@ from simulator.physics.kv import KvLaw, block_bytes
 from simulator.physics.ledger import memory_ledger, sequence_laws
 from simulator.physics.survival import acceptance_table, survival_for
 from simulator.spec.deployment import Deployment
-from simulator.spec.speculation import Acceptance
 from simulator.spec.workload import Workload
 
 Floats = NDArray[np.float64]
@@ -33,18 +32,11 @@ def draft_tokens_of(deployment: Deployment) -> int:
 
 def survival_tables(deployment: Deployment, classes: Sequence[str]) -> tuple[Floats, ...]:
     """By class: [groups, K] survival of each equally likely group of requests."""
-    if deployment.speculation.kind == "none":
+    k = draft_tokens_of(deployment)
+    if deployment.speculation.kind == "none" or not k:
         return tuple(np.empty((1, 0)) for _ in classes)
-    draft_tokens = draft_tokens_of(deployment)
-    if draft_tokens == 0:
-        return tuple(np.empty((1, 0)) for _ in classes)
-    known = deployment.speculation.draft.acceptance
-
-    def table(name: str) -> Floats:
-        acceptance: Acceptance = known[name] if name in known else known["all"]
-        return acceptance_table(acceptance, draft_tokens)
-
-    return tuple(table(name) for name in classes)
+    draft = deployment.speculation.draft
+    return tuple(acceptance_table(draft.acceptance_of(name), k) for name in classes)
 
 
 def drafted_tokens(deployment: Deployment, classes: Sequence[str]) -> tuple[float, ...]:
@@ -52,8 +44,8 @@ def drafted_tokens(deployment: Deployment, classes: Sequence[str]) -> tuple[floa
     k = draft_tokens_of(deployment)
     if deployment.speculation.kind == "none" or not k:
         return tuple(0 for _ in classes)
-    known = deployment.speculation.draft.acceptance
-    of = [stated(known[name] if name in known else known["all"]) for name in classes]
+    draft = deployment.speculation.draft
+    of = [stated(draft.acceptance_of(name)) for name in classes]
     return tuple(k if a.drafted is None else mean_drafted(drafted_shares(a, k)) for a in of)
 
 
@@ -65,8 +57,8 @@ def drafted_mix(deployment: Deployment, workload: Workload) -> tuple[float, ...]
     k = draft_tokens_of(deployment)
     if deployment.speculation.kind == "none" or not k:
         return None
-    known = deployment.speculation.draft.acceptance
-    of = {name: stated(known[name] if name in known else known["all"]) for name in workload.classes}
+    draft = deployment.speculation.draft
+    of = {name: stated(draft.acceptance_of(name)) for name in workload.classes}
     if all(acceptance.drafted is None for acceptance in of.values()):
         return None
     steps = {name: share / tokens_per_step(survival_for(of[name], k)) for name, share in workload.classes.items()}

@@ -62,7 +62,9 @@ class Acceptance(Spec):
         if self.drafted is None:
             return self
         if self.preset is not None:
-            raise ValueError("a preset always drafts K tokens: drafted goes with survival, histogram, tokens_per_step")
+            raise ValueError(
+                "a preset says itself what it drafts: drafted goes with survival, histogram, tokens_per_step"
+            )
         if sum(self.drafted.values()) == 0:
             raise ValueError("drafted holds no step")
         if self.tokens_per_step is not None and self.at is not None:
@@ -132,6 +134,10 @@ class Draft(Spec):
                 what = "an abstract" if self.abstract is not None else "a measured"
                 raise ValueError(f"{what} draft has no {', '.join(sorted(unused))}: its costs are given as they are")
         return self
+
+    def acceptance_of(self, class_name: str) -> Acceptance:
+        """What is accepted of it in requests of a class of the workload."""
+        return self.acceptance[class_name] if class_name in self.acceptance else self.acceptance["all"]
 
 
 class Chain(Spec):

@@ -199,7 +199,7 @@ def test_no_group_of_requests_accepts_what_is_not_drafted(spread, numbers):
         ({"histogram": {0: 3, 1: 7}, "drafted": {0: 4, 1: 6}}, "drafted in 0.6 of them"),
         ({"tokens_per_step": 2.5, "at": 2, "drafted": {0: 40, 2: 60}}, "allow 2.2"),
         ({"survival": [0.0], "drafted": {0: 0}}, "drafted holds no step"),
-        ({"preset": "kimi-k3-dspark-thinking-on", "drafted": {3: 1}}, "a preset always drafts K"),
+        ({"preset": "kimi-k3-dspark-thinking-on", "drafted": {3: 1}}, "a preset says itself what it drafts"),
     ],
 )
 def test_acceptance_beyond_what_was_drafted_is_refused(said, told):
