@@ -131,9 +131,9 @@ def confidence(ratio: float, interval: tuple[float, float]) -> float:
     (0.975, 0.5, 1.0)
     """
     width = log(ratio / interval[0])
-    return (
-        1.0 if width <= 0.0 < log(ratio) else NormalDist().cdf(NORMAL_QUANTILE * log(ratio) / width) if width else 0.5
-    )
+    if width <= 0.0:
+        return 1.0 if ratio > 1.0 else 0.5
+    return NormalDist().cdf(NORMAL_QUANTILE * log(ratio) / width)
 
 
 def _by_replication(replications: Sequence[Row], field: str) -> Mapping[tuple[str, Any], float]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from simulator.catalog.load import load_model
 from simulator.outcome.aggregate import flatten
 from simulator.outcome.interval import CONFIDENCE
+from simulator.outcome.latency import METRICS
 from simulator.outcome.report import Row, empty_row
 from simulator.planning.context import row_context, why_unfit
 from simulator.planning.demand import slowed
@@ -26,9 +27,8 @@ from simulator.spec.scenario import Scenario
 NORMAL_QUANTILE = 1.959964
 """|z| stays below it with a chance of 95 %."""
 
-LATENCIES = ("ttft_s", "tpot_s", "itl_s", "e2e_s")
 MOVED = (
-    *LATENCIES, "req_per_s", "input_tokens_per_s", "output_tokens_per_s", "total_tokens_per_s",
+    *METRICS, "req_per_s", "input_tokens_per_s", "output_tokens_per_s", "total_tokens_per_s",
     "output_tokens_per_s_per_gpu", "usd_per_million_output_tokens", "usd_per_million_input_tokens",
     "usd_per_million_total_tokens", "capacity_req_per_s", "utilisation", "output_tokens_per_s_at_capacity",
     "usd_per_million_output_tokens_at_capacity", "replicas_for_offered", "gpus_for_offered", "usd_per_hour_for_offered",
@@ -100,6 +100,12 @@ def step_error(deployment: Deployment, *, queued_at_once: bool = False) -> StepE
     return StepError(factor_of(step), factor_of(step if ttft is None else ttft), basis, same is not None)
 
 
+def error_known(scenario: Scenario, name: str) -> StepError | None:
+    """The same of a deployment of a scenario, by how its requests arrive."""
+    queued = scenario.workload.arrivals.kind == "queued_at_once"
+    return step_error(scenario.deployments[name], queued_at_once=queued)
+
+
 def _others(groups: Sequence[HeldOut], rows: int) -> str:
     names = ", ".join(group.group for group in groups)
     return f"{rows} rows of {names}, each predicted with constants fitted without it"
@@ -141,8 +147,7 @@ class Clusters(NamedTuple):
 
 def clusters_of(scenario: Scenario, name: str) -> Clusters:
     """The steady states of a deployment that fits. Neither the rate nor prices are in them: they serve any of these."""
-    queued = scenario.workload.arrivals.kind == "queued_at_once"
-    middle, known = steady_cluster(scenario, name), step_error(scenario.deployments[name], queued_at_once=queued)
+    middle, known = steady_cluster(scenario, name), error_known(scenario, name)
     if known is None:
         return Clusters(middle, None, None, None)
     fast, slow = (replace(middle, demand=slowed(middle.demand, factor)) for factor in (1.0 / known.step, known.step))
@@ -159,7 +164,7 @@ def estimate_with_error(scenario: Scenario, name: str, point: str = "base") -> t
     """An estimate with the model's error in its intervals, and that error."""
     reason = why_unfit(scenario, name)
     if reason:
-        return widened(empty_row(row_context(scenario, name, point), "estimate", reason), None), None
+        return empty_row(row_context(scenario, name, point), "estimate", reason), None
     return estimate_from(scenario, name, clusters_of(scenario, name), point)
 
 
@@ -211,15 +216,14 @@ def _with_ttft(factors: Factors, ttft: float) -> Factors:
 def widened(row: Row, error: ModelError | None) -> Row:
     """A row with the model's error in its intervals, beside what the replications tell (added as independent errors).
 
-    What the replications tell alone stays in `interval_of_replications`; `holds_if_slower` says whether the load still
-    holds with slower steps. Where it does not, latencies have no upper end, and so no interval.
+    `interval_of_replications` stays as it is; `holds_if_slower` says whether the load still holds with slower steps.
+    Where it does not, latencies have no upper end, and so no interval.
     """
-    sampled: Mapping[str, Sequence[float]] = row["interval"]
-    row = row | {"interval_of_replications": sampled}
     if error is None:
         return row
+    sampled: Mapping[str, Sequence[float]] = row["interval"]
     alone = row["replication"] == "estimate"
-    open_ended = LATENCIES if row["holds_slo"] and not error.holds_if_slower else ()
+    open_ended = METRICS if row["holds_slo"] and not error.holds_if_slower else ()
     values = flatten(row)
     found = {
         name: _combined(values[name], sampled.get(name), error.factors.get(name, (1.0, 1.0)))

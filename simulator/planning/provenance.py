@@ -19,7 +19,7 @@ from simulator.catalog.load import (
 from simulator.outcome.cost import resolve_price
 from simulator.physics.communication import link
 from simulator.physics.formats import compute_dtype, linear_efficiency
-from simulator.planning.model_error import described, step_error
+from simulator.planning.model_error import described, error_known
 from simulator.run import step_model_of
 from simulator.spec.deployment import CatalogPrice, Deployment
 from simulator.spec.hardware import ComputeDtype, Gpu, Links
@@ -81,9 +81,7 @@ def _profile_said(deployment: Deployment) -> str:
 
 def _calibration(scenario: Scenario, name: str) -> dict[str, Any]:
     """Profile of a deployment with its errors, and which parts of its step are extrapolated or uncalibrated."""
-    deployment = scenario.deployments[name]
-    queued = scenario.workload.arrivals.kind == "queued_at_once"
-    found = step_model_of(deployment).calibration
+    found = step_model_of(scenario.deployments[name]).calibration
     if found.profile is None:
         return {"profile": None, "extrapolated": [], "uncalibrated": ["all"], "error": None}
     return {
@@ -94,7 +92,7 @@ def _calibration(scenario: Scenario, name: str) -> dict[str, Any]:
         "held_out": [group.model_dump(exclude={"source"}) for group in found.profile.held_out],
         "extrapolated": list(found.derived),
         "uncalibrated": list(found.uncalibrated),
-        "error": described(step_error(deployment, queued_at_once=queued)),
+        "error": described(error_known(scenario, name)),
     }
 
 
