@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from calibration.acceptance_run import AcceptancePlan, held_out_error
-from calibration.importers.finding import AcceptanceFinding
+from calibration.acceptance_run import AcceptancePlan
+from calibration.importers.finding import AcceptanceFinding, held_out_error
 from calibration.whole_file import write_whole
 
 Parts = Mapping[str, AcceptanceFinding]
@@ -39,7 +39,7 @@ def figures(plan: AcceptancePlan, found: Mapping[str, Parts]) -> dict[str, Any]:
                     part: asdict(finding) | {"acceptance_rate": finding.acceptance_rate} for part, finding in of.items()
                 },
                 "block": of["all"].block(),
-                "held_out_error": held_out_error(dict(of)),
+                "held_out_error": held_out_error(of),
             }
             for name, of in found.items()
         },

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from calibration.importers.finding import AcceptanceFinding
+from calibration.importers.finding import FIT, HELD_OUT, AcceptanceFinding
 from calibration.importers.options import ReadOptions
 from calibration.importers.read import read_document
 from calibration.importers.records import read_records
@@ -26,7 +26,6 @@ from simulator.errors import ScenarioError
 
 Progress = Callable[[str, int, int], None]
 """Domain, output tokens done, output tokens in all."""
-HALVES = ("fit", "held_out")
 FORMAT = "specfleet-acceptance-1"
 
 
@@ -89,19 +88,12 @@ def findings(records: dict[str, list[dict[str, Any]]], k: int) -> dict[str, dict
     """By domain: acceptance of all requests, of the half to be fitted to, and of the half held out."""
     found = {}
     for name, listed in records.items():
-        halves = {half: [r for r in listed if r["half"] == half] for half in HALVES}
+        halves = {half: [r for r in listed if r["half"] == half] for half in (FIT, HELD_OUT)}
         of = {"all": listed, **halves}
         found[name] = {part: read_records(some, name, ReadOptions(k)) for part, some in of.items() if _speculated(some)}
         if "all" not in found[name]:
             raise ScenarioError(f"{name}: no request took a verify step: more --tokens are needed")
     return found
-
-
-def held_out_error(parts: dict[str, AcceptanceFinding]) -> float | None:
-    """Tokens per step of the held-out half as the other half predicts it, relative error; None without both."""
-    if not all(half in parts for half in HALVES):
-        return None
-    return parts["fit"].tokens_per_step / parts["held_out"].tokens_per_step - 1.0
 
 
 def _speculated(records: Sequence[dict[str, Any]]) -> bool:
@@ -194,7 +186,7 @@ def _record(plan: AcceptancePlan, index: int, sequence: SequenceState) -> dict[s
     counts, steps = Counter(accepted), len(sequence.rounds)
     return {
         "request": index,
-        "half": HALVES[index % 2],
+        "half": (FIT, HELD_OUT)[index % 2],
         "prompt_tokens": len(sequence.request.prompt),
         "spec_decode_acceptance": {
             "engine": "specfleet",

@@ -1,7 +1,6 @@
 """A fitted device in the user's own catalog: files written whole or not at all, and none of another device lost."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from calibration.identity import differences, require_same_device
 from calibration.profiles import dump
 from calibration.whole_file import write_whole
 from simulator.catalog.load import NOUNS, forget, names, origin
-from simulator.catalog.own import DEFAULT, VARIABLE, own_folder
 from simulator.errors import CatalogError
 from simulator.spec.base import Spec
 from simulator.spec.profile import Profile
@@ -21,11 +19,6 @@ from simulator.spec.step_surface import StepSurface
 
 PACKAGE = Path(simulator.catalog.__file__).parent
 """The package's own catalog: entries of the project itself are written there."""
-
-
-def catalog_folder(named: Path | None) -> Path:
-    """Where entries are written: the folder that is named, else the user's own catalog, made if there is none."""
-    return (named or own_folder() or Path(os.environ.get(VARIABLE) or DEFAULT)).absolute()
 
 
 def measurements_file(folder: Path, name: str | None) -> Path:

@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from calibration.device_catalog import catalog_folder, measurements_file, write_device
+from calibration.device_catalog import measurements_file, write_device
 from calibration.device_entries import entry_name
 from calibration.fit_device import DeviceFit, fit_device
 from calibration.measuring.store import read_measurements
 from engine.errors import EngineError
+from simulator.catalog.own import folder_for_entries
 from simulator.errors import ProfileError
 from simulator.spec.step_surface import StepSurface
 
@@ -32,8 +33,10 @@ def calibrate_device(
     try:
         from calibration.measure import measure, parser
     except ImportError as error:
-        raise ProfileError(f"measuring needs torch, and {error.name} is not installed: make install-engine") from None
-    folder = catalog_folder(out)
+        raise ProfileError(
+            f"this needs the engine, which needs {error.name}: pip install 'specfleet[engine]'"
+        ) from None
+    folder = folder_for_entries(out).absolute()
     words = [*arguments, "--out", str(measurements_file(folder, name))]
     try:
         data = measure(parser().parse_args(words), say)
@@ -51,7 +54,7 @@ def fit_file(file: Path, name: str | None, out: Path | None, *, strict: bool, fo
     why = data.get("noise", {}).get("why_noisy")
     if strict and why:
         raise ProfileError(f"{file}: a noisy machine (--strict): {'; '.join(why)}")
-    return fit_measurements(data, name, catalog_folder(out), force=force)
+    return fit_measurements(data, name, folder_for_entries(out).absolute(), force=force)
 
 
 def fit_measurements(data: Mapping[str, Any], name: str | None, folder: Path, *, force: bool) -> Calibrated:

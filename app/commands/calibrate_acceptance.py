@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from app.engine_part import engine_part
 from app.options import Debug, Json, Quiet
 
 if TYPE_CHECKING:
@@ -71,10 +72,10 @@ def acceptance(
     """
     from app.console import print_json
     from app.progress import ProgressBar
-    from simulator.catalog.own import DEFAULT, own_folder
+    from simulator.catalog.own import folder_for_entries
 
-    run = _loaded()
-    catalog = out or own_folder() or Path(DEFAULT)
+    run = engine_part("calibration.acceptance_run")
+    catalog = folder_for_entries(out)
     plans = [
         run.AcceptancePlan(
             model=model, draft=draft, draft_model=draft_model, draft_tokens=k,
@@ -105,19 +106,6 @@ def _teller(bar: "ProgressBar", plan: "AcceptancePlan", number: int, plans: int)
         bar.update(number * total + done, plans * total)
 
     return tell
-
-
-def _loaded() -> Any:
-    """The module that runs the engine; without PyTorch, what to install."""
-    try:
-        from calibration import acceptance_run
-    except ModuleNotFoundError as error:
-        from simulator.errors import ScenarioError
-
-        raise ScenarioError(
-            f"this needs the engine, which needs {error.name}: pip install 'specfleet[engine]'"
-        ) from None
-    return acceptance_run
 
 
 def _written(plan: "AcceptancePlan", folder: Path, catalog: Path, found: dict[str, Any]) -> dict[str, Any]:

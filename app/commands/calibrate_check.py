@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from app.engine_part import engine_part
 from app.options import Debug, Json, Quiet
 
 if TYPE_CHECKING:
@@ -56,14 +57,14 @@ def check(
     """
     from app.console import note, print_json
     from app.progress import ProgressBar
-    from simulator.catalog.own import DEFAULT, own_folder
+    from simulator.catalog.own import folder_for_entries
 
     if quick and full:
         raise typer.BadParameter("either --quick or --full", param_hint="--full")
-    checking = _loaded()
+    checking = engine_part("calibration.check.checking")
     size = "quick" if quick else "full" if full else "default"
     folder = out or Path("runs") / f"check-{size}"
-    texts = acceptance or (own_folder() or Path(DEFAULT)) / "measured"
+    texts = acceptance or folder_for_entries(None) / "measured"
     plan = checking.Plan(size, gpu or checking.profiled_gpu(), folder, texts, clock, force=force)
     with ProgressBar(quiet=quiet) as bar:
         bar.describe("serving")
@@ -78,19 +79,6 @@ def check(
         for block in check_blocks(found):
             out_console().print(block)
     note(f"written: {', '.join(map(str, written))}", quiet=quiet)
-
-
-def _loaded() -> Any:
-    """The module that drives the engine; without PyTorch, what to install."""
-    try:
-        from calibration.check import checking
-    except ModuleNotFoundError as error:
-        from simulator.errors import ScenarioError
-
-        raise ScenarioError(
-            f"this needs the engine, which needs {error.name}: pip install 'specfleet[engine]'"
-        ) from None
-    return checking
 
 
 def _written(folder: Path, found: "Mapping[str, Any]") -> list[Path]:

@@ -57,7 +57,7 @@ def _cells(of: "AcceptanceFinding") -> Iterator[str]:
 
 
 def _held_out(parts: "Mapping[str, AcceptanceFinding]") -> str:
-    """Tokens per step as the half to be fitted to has it, against the half held out."""
-    if not {"fit", "held_out"} <= parts.keys():
-        return ""
-    return f"{parts['fit'].tokens_per_step / parts['held_out'].tokens_per_step - 1:+.1%}"
+    from calibration.importers.finding import held_out_error
+
+    error = held_out_error(parts)
+    return "" if error is None else f"{error:+.1%}"

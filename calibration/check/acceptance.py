@@ -4,13 +4,11 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from calibration.importers.finding import FIT
 from calibration.importers.options import ReadOptions
 from calibration.importers.records import read_records
 from simulator.errors import ScenarioError
 from simulator.spec.speculation import Acceptance
-
-FIT = "fit"
-"""The half of the texts that a fit may see; the check's prompts are of the other half."""
 
 
 def fitted(folder: Path, draft: str, draft_tokens: Sequence[int]) -> dict[int, dict[str, Acceptance]]:

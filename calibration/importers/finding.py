@@ -1,6 +1,6 @@
 """What a file says of acceptance, in one form, whatever tool wrote it; and the block of a scenario that says it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,8 @@ from simulator.physics.survival import survival_of_histogram
 
 DIGITS = 4
 """Decimals of a share in a scenario."""
+FIT, HELD_OUT = "fit", "held_out"
+"""Halves of the requests of a run of one's own: what may be fitted to, and what judges the fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,13 @@ class AcceptanceFinding:
         if self.spread:
             said["spread"] = self.spread
         return said
+
+
+def held_out_error(parts: Mapping[str, AcceptanceFinding]) -> float | None:
+    """Tokens per step of the held-out half as the other half predicts it, relative error; None without both."""
+    if not {FIT, HELD_OUT} <= parts.keys():
+        return None
+    return parts[FIT].tokens_per_step / parts[HELD_OUT].tokens_per_step - 1.0
 
 
 def from_counts(

@@ -22,6 +22,11 @@ def own_folder() -> Path | None:
     return Path(named).absolute()
 
 
+def folder_for_entries(named: Path | None) -> Path:
+    """Where entries are written: the folder that is named, else the user's own catalog, else the one to be made."""
+    return named or own_folder() or Path(DEFAULT)
+
+
 def looked_in() -> str:
     """Where an unknown name was looked for beside the package."""
     folder = own_folder()

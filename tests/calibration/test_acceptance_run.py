@@ -14,7 +14,8 @@ torch = pytest.importorskip("torch", reason="the engine needs torch")
 
 from calibration import acceptance_run  # noqa: E402
 from calibration.acceptance_files import write_results  # noqa: E402
-from calibration.acceptance_run import AcceptancePlan, findings, held_out_error, measure  # noqa: E402
+from calibration.acceptance_run import AcceptancePlan, findings, measure  # noqa: E402
+from calibration.importers.finding import held_out_error  # noqa: E402
 from calibration.importers.read import read_acceptance  # noqa: E402
 from engine.commands.setup import Workbench  # noqa: E402
 from engine.loop import EngineOptions  # noqa: E402
