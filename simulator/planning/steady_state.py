@@ -63,11 +63,6 @@ class SteadyState:
         return held
 
     @property
-    def mean_in_decode(self) -> float:
-        """Requests that decode, or wait for a place, mean over time."""
-        return float(self.sequences @ np.arange(self.sequences.size))
-
-    @property
     def mean_waiting(self) -> float:
         """Requests that wait for a place, mean over time."""
         return float(self.sequences[self.most_sequences :] @ np.arange(self.sequences.size - self.most_sequences))

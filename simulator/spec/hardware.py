@@ -6,6 +6,7 @@ from pydantic import Field
 
 from simulator.spec.base import Count, Fraction, Name, Positive, Spec, Text
 from simulator.spec.sources import Sources
+from simulator.spec.speculation import KvDtype
 
 ComputeDtype = Literal["fp32", "bf16", "fp8", "int8", "nvfp4"]
 GIB = 2**30
@@ -74,20 +75,16 @@ class AttentionEfficiency(Spec):
     """Share of the bf16 dense peak that prefill attention reaches."""
     source: str
 
-    def points_for(self, engine: str, kv: Literal["fp32", "bf16", "fp8"]) -> tuple[AttentionPoint, ...]:
+    def points_for(self, engine: str, kv: KvDtype) -> tuple[AttentionPoint, ...]:
         """Points of this engine and KV dtype: its own, else vLLM's of that dtype, else `points`."""
         if kv == "fp32":
             return self.points
         own = self.tables.get(engine, {}).get(kv)
         return own or self.tables.get("vllm", {}).get(kv) or self.points
 
-    def layer_kv_bytes_for(self, kv: Literal["fp32", "bf16", "fp8"]) -> int:
+    def layer_kv_bytes_for(self, kv: KvDtype) -> int:
         """KV bytes per token of the measured layer, at this KV dtype."""
-        return (
-            self.layer_kv_bytes_per_token * 2
-            if kv == "fp32"
-            else self.layer_kv_bytes_per_token // (2 if kv == "fp8" else 1)
-        )
+        return self.layer_kv_bytes_per_token * {"fp32": 4, "bf16": 2, "fp8": 1}[kv] // 2
 
 
 class BoardPower(Spec):

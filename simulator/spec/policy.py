@@ -5,6 +5,7 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from simulator.spec.base import Count, CountOrZero, Flag, Fraction, Name, NotNegative, Positive, Spec, Text
+from simulator.spec.hardware import ComputeDtype
 from simulator.spec.sources import Sources
 from simulator.spec.speculation import Acceptance
 
@@ -92,7 +93,7 @@ class Quantisation(Spec):
     name: Name
     bits_per_weight: Positive
     """Bits per quantised weight, scales and zeros included."""
-    compute: dict[str, Literal["fp32", "bf16", "fp8", "int8", "nvfp4"]]
+    compute: dict[str, ComputeDtype]
     """GPU architecture, or `default` → dtype of the tensor cores that serve it."""
     experts_only: Flag = False
     """Whether the format leaves everything but the experts in bf16 (models that are released that way)."""

@@ -12,7 +12,6 @@ from simulator.spec.base import Count, CountOrZero, Fraction, Name, NotNegative,
 from simulator.spec.sources import Sources
 from simulator.spec.step_surface import Device, StepSurface
 
-SCHEMA_VERSION = 1
 LinearDtype = Literal["bf16", "fp8", "fp8_block", "nvfp4"]
 ExpertsDtype = Literal["bf16", "fp8", "fp8_block", "nvfp4", "mxfp4", "int4"]
 Part = Literal["linear", "decode_attention", "prefill_attention", "experts", "all_reduce", "steps"]
