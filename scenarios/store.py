@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -180,7 +180,7 @@ def write_run(
     short = {key: value for key, value in summary.items() if key != "replications"}
     folder.write_text("scenario.yaml", to_yaml(resolved_document(loaded)))
     folder.write_text("summary.json", _indented(short))
-    folder.write("summary.parquet", _parquet_writer([*summary["rows"], *summary["replications"]]))
+    folder.write("summary.parquet", partial(write_parquet, [*summary["rows"], *summary["replications"]]))
     folder.write_text("report.html", report)
     folder.write_text("manifest.json", _indented({"store_version": STORE_VERSION, **manifest}))
 
@@ -222,13 +222,6 @@ def resolved_document(loaded: LoadedScenario) -> dict[str, Any]:
     if arrivals.kind == "trace" and isinstance(workload, dict):
         document["workload"] = workload | {"arrivals": workload["arrivals"] | {"file": arrivals.file}}
     return document
-
-
-def _parquet_writer(rows: Iterable[Mapping[str, Any]]) -> Callable[[Path], None]:
-    def write_to(path: Path) -> None:
-        write_parquet(rows, path)
-
-    return write_to
 
 
 def write_requests(folder: RunFolder, loaded: LoadedScenario, skipped: Iterable[tuple[str, str]] = ()) -> None:

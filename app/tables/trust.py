@@ -1,13 +1,10 @@
 """What must be said of figures that cannot be trusted as they stand: too short, too few, too wide."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from app.format import percent
+from app.tables.figures import LATENCIES, Row
 
-Row = Mapping[str, Any]
-
-NAMES = {"ttft_s": "TTFT", "tpot_s": "TPOT", "itl_s": "ITL", "e2e_s": "E2E"}
 SHOWN = ("ttft_s.p50", "ttft_s.p95", "tpot_s.p50", "tpot_s.p95")
 """Percentiles that a table shows whatever the target says."""
 WANTED = 0.05
@@ -56,7 +53,7 @@ def _too_few(rows: Sequence[Row], shown: Sequence[str]) -> Iterator[Note]:
     if not found:
         return
     names = dict.fromkeys(name for _, name in found)
-    said = ", ".join(f"{NAMES[metric]} {percentile}" for metric, _, percentile in (n.partition(".") for n in names))
+    said = ", ".join(f"{LATENCIES[metric]} {percentile}" for metric, _, percentile in (n.partition(".") for n in names))
     yield (
         _named([row for row, _ in found]),
         f"{said} marked ~: fewer than ten measured samples lie beyond; raise workload.horizon.requests",
@@ -84,7 +81,7 @@ def _too_wide(rows: Sequence[Row]) -> Iterator[Note]:
 
 def _words(name: str) -> str:
     metric, _, percentile = name.partition(".")
-    return f"{NAMES[metric]} {percentile}" if metric in NAMES else "capacity"
+    return f"{LATENCIES[metric]} {percentile}" if metric in LATENCIES else "capacity"
 
 
 def half_width(row: Row, name: str) -> float | None:

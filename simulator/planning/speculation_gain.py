@@ -26,6 +26,8 @@ MOST_DRAFT_TOKENS = 8
 """Largest K that is looked at."""
 
 _BISECTIONS = 60
+_FINE = 256
+"""Numbers of sequences that are looked at between one and the most."""
 _CHANGES = (0.05, 4.0)
 """Changes of acceptance per position within which a curve's is sought."""
 
@@ -148,8 +150,7 @@ def usd_per_million_within(grid: SpeculationGrid, tokens_per_step: Floats, limit
 
     NaN where one sequence alone is slower than that.
     """
-    most = grid.places.max()
-    fine = grid.at(np.geomspace(1.0, most, 256) if most > 1 else np.ones(1))
+    fine = grid.at(_finely(float(grid.places.max())))
     cost = usd_per_million(fine, tokens_per_step)
     within = np.where(tpot_s(fine, tokens_per_step) <= limit_s, cost, np.nan)
     known = np.where(np.isnan(within), np.inf, within).min(axis=0)
@@ -162,12 +163,17 @@ def pays_up_to(grid: SpeculationGrid, tokens_per_step: Floats, draft_tokens: int
     inf where it pays as far as there is place.
     """
     most = float(min(grid.places[0], grid.places[draft_tokens]))
-    fine = np.geomspace(1.0, max(most, 1.0), 256)
+    fine = _finely(most)
     gain = speedup(grid.at(fine), tokens_per_step)[:, draft_tokens]
     paying = gain > 1.0
     if not paying[0]:
         return None
     return float("inf") if paying.all() else float(fine[np.argmin(paying)])
+
+
+def _finely(most: float) -> Floats:
+    """Numbers of sequences from 1 to the most, each larger than the one before by the same factor."""
+    return np.geomspace(1.0, max(most, 1.0), _FINE)
 
 
 def best_draft_tokens(grid: SpeculationGrid, tokens_per_step: Floats) -> list[int]:
