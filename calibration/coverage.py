@@ -1,7 +1,6 @@
 """Whether measurements lie as near to predictions as a report says of its kind: the stated 95 %, counted."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from calibration.fitted_on import HELD_OUT
@@ -9,7 +8,6 @@ from calibration.rows import deployment_of
 from calibration.scores import METRICS, ratio
 from calibration.validate import Outcome
 from simulator.planning.model_error import StepError, step_error
-from simulator.spec.deployment import Deployment
 
 GROUP = ("engine", "gpu", "model", "load")
 
@@ -31,17 +29,12 @@ def coverage(outcomes: Sequence[Outcome]) -> list[Coverage]:
         if one.half == HELD_OUT and not one.reason:
             groups.setdefault(tuple(str(getattr(one.row, key)) for key in GROUP), []).append(one)
     found = [
-        (group, _known(deployment_of(rows[0].row).model_dump_json(), rows[0].row.load == "queued_at_once"), rows)
+        (group, step_error(deployment_of(rows[0].row), queued_at_once=rows[0].row.load == "queued_at_once"), rows)
         for group, rows in groups.items()
     ]
     return sorted(
         (_covered(group, known, rows) for group, known, rows in found if known is not None), key=lambda c: c.group
     )
-
-
-@lru_cache(maxsize=64)
-def _known(deployment: str, queued_at_once: bool) -> StepError | None:
-    return step_error(Deployment.model_validate_json(deployment), queued_at_once=queued_at_once)
 
 
 def _covered(group: tuple[str, ...], known: StepError, rows: Sequence[Outcome]) -> Coverage:

@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
-from calibration.importers.fields import Record, agree, count, histogram, number, rate_in_percent
+from calibration.importers.fields import Record, agree, count, histogram, number, rate_in_percent, whole
 from calibration.importers.finding import AcceptanceFinding, RequestCounts, from_counts, from_mean, from_rate
 from calibration.importers.options import ReadOptions
 from simulator.errors import ScenarioError
@@ -39,8 +39,7 @@ def read_vllm_bench(document: Any, where: str, options: ReadOptions) -> Acceptan
     if drafts and shares:
         return _by_position(drafts, drafted, _survival(shares, f"{where}: "), accepted, where)
     if drafts and drafted and accepted is not None:
-        k = options.draft_tokens or (drafted // drafts if drafted % drafts == 0 else None)
-        return from_rate("vllm-bench", "vllm", accepted, drafted, k)
+        return from_rate("vllm-bench", "vllm", accepted, drafted, options.draft_tokens or whole(drafted, drafts))
     if length is not None:
         return from_mean("vllm-bench", "vllm", length, options.draft_tokens)
     raise ScenarioError(_rate_alone(rate, where))
@@ -117,8 +116,7 @@ def read_aiperf(document: Any, where: str, options: ReadOptions) -> AcceptanceFi
     if pooled is not None:
         return _pooled(document, pooled, (steps, accepted, drafted), where, options)
     if steps and accepted is not None and drafted:
-        k = options.draft_tokens or (drafted // steps if drafted % steps == 0 else None)
-        return from_rate("aiperf", "unknown", accepted, drafted, k)
+        return from_rate("aiperf", "unknown", accepted, drafted, options.draft_tokens or whole(drafted, steps))
     weighted = metric(document, "spec_decode_token_weighted_acceptance_length", where)
     length = metric(document, "spec_decode_acceptance_length", where)
     if weighted is None and length is None:

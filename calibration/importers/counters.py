@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from calibration.importers.exposition import Scrape, chosen
-from calibration.importers.fields import agree
+from calibration.importers.fields import agree, no_more_than_drafted, whole
 from calibration.importers.finding import AcceptanceFinding, RequestCounts, from_counts, from_mean, from_rate
 from calibration.importers.options import ReadOptions
 from simulator.errors import ScenarioError
@@ -19,7 +19,7 @@ def read_scrape(scrape: Scrape, where: str, options: ReadOptions) -> AcceptanceF
     """What the counters of one engine say."""
     for ending, read in ENGINES.items():
         if scrape.names(ending):
-            one = chosen(scrape, (ending,), options.labels, add=options.add_engines, where=where)
+            one = chosen(scrape, ending, options.labels, add=options.add_engines, where=where)
             found = read(one, where, options)
             return found.with_notes(LIFETIME) if one.lifetime and read is not _sglang else found
     raise ScenarioError(
@@ -36,12 +36,10 @@ def _vllm(scrape: Scrape, where: str, options: ReadOptions) -> AcceptanceFinding
     )
     if drafts == 0:
         raise ScenarioError(f"{where}: {prefix}num_drafts is 0: nothing was drafted in this time")
-    if accepted > drafted:
-        raise ScenarioError(f"{where}: {accepted:,} tokens accepted of {drafted:,} drafted")
+    no_more_than_drafted(accepted, drafted, f"{where}: ")
     by_position = scrape.by_label(f"{prefix}num_accepted_tokens_per_pos", "position")
     if not by_position:
-        k = options.draft_tokens or (drafted // drafts if drafted % drafts == 0 else None)
-        return from_rate("metrics", _engine(prefix), accepted, drafted, k)
+        return from_rate("metrics", _engine(prefix), accepted, drafted, options.draft_tokens or whole(drafted, drafts))
     survivors = _survivors(by_position, drafts, where)
     agree(float(sum(survivors)), float(accepted), "the sum over positions of accepted tokens", f"{where}: ")
     ladder = [drafts, *survivors, 0]
@@ -107,8 +105,7 @@ def _tensorrt_llm(scrape: Scrape, where: str, options: ReadOptions) -> Acceptanc
     )
     if drafted == 0:
         raise ScenarioError(f"{where}: trtllm_spec_decode_num_draft_tokens is 0: nothing was drafted in this time")
-    if accepted > drafted:
-        raise ScenarioError(f"{where}: {accepted:,} tokens accepted of {drafted:,} drafted")
+    no_more_than_drafted(accepted, drafted, f"{where}: ")
     return from_rate("metrics", "trtllm", accepted, drafted, options.draft_tokens)
 
 

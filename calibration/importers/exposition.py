@@ -23,13 +23,10 @@ class Scrape:
     lifetime: bool = True
     """Whether counters count from the server's start; False: between two scrapes."""
 
-    def total(self, *names: str) -> float | None:
-        """Sum over labels of the first of these names that is there (with or without `_total`); None: none is."""
-        for name in names:
-            found = [v for (n, _), v in self.samples.items() if n in (name, f"{name}_total")]
-            if found:
-                return sum(found)
-        return None
+    def total(self, name: str) -> float | None:
+        """Sum of a name (with or without `_total`) over its labels; None: it is not there."""
+        found = [v for (n, _), v in self.samples.items() if n in (name, f"{name}_total")]
+        return sum(found) if found else None
 
     def by_label(self, name: str, label: str) -> dict[str, float]:
         """Sums of a counter by one of its labels."""
@@ -101,15 +98,15 @@ def between(first: Scrape, second: Scrape, where: str) -> Scrape:
     return Scrape(counters, lifetime=False)
 
 
-def chosen(scrape: Scrape, ending: Iterable[str], labels: Mapping[str, str], *, add: bool, where: str) -> Scrape:
+def chosen(scrape: Scrape, ending: str, labels: Mapping[str, str], *, add: bool, where: str) -> Scrape:
     """The samples of one engine; several must be told apart by labels, or be added up on purpose."""
     kept = {
         key: value
         for key, value in scrape.samples.items()
         if all(dict(key[1]).get(name) == wanted for name, wanted in labels.items()) and isfinite(value)
     }
-    engines = _engines(kept, tuple(ending))
-    everyone = _engines(scrape.samples, tuple(ending))
+    engines = _engines(kept, ending)
+    everyone = _engines(scrape.samples, ending)
     named = "; ".join(", ".join(f"{k}={v}" for k, v in engine) or "no labels" for engine in sorted(everyone))
     if everyone and not engines:
         wanted = ", ".join(f"{name}={value}" for name, value in labels.items())
@@ -122,10 +119,10 @@ def chosen(scrape: Scrape, ending: Iterable[str], labels: Mapping[str, str], *, 
     return Scrape(kept, scrape.lifetime)
 
 
-def _engines(samples: Iterable[tuple[str, Labels]], ends: tuple[str, ...]) -> set[tuple[tuple[str, str], ...]]:
-    """The label sets of the samples with these endings, less the labels that part one engine's samples."""
+def _engines(samples: Iterable[tuple[str, Labels]], ending: str) -> set[tuple[tuple[str, str], ...]]:
+    """The label sets of the samples with this ending, less the labels that part one engine's samples."""
     return {
         tuple(sorted((k, v) for k, v in labels if k not in WITHIN))
         for name, labels in samples
-        if name.removesuffix("_total").endswith(ends)
+        if name.removesuffix("_total").endswith(ending)
     }

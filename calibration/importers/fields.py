@@ -73,3 +73,18 @@ def rate_in_percent(stated: float | None, counted: float, what: str, where: str)
             "which tool wrote it, and are its other rates fractions too?"
         )
     raise ScenarioError(f"{where}{what} is {stated:.6g} %, but by the file's own counts {100.0 * counted:.6g} %")
+
+
+def no_more_than_drafted(accepted: int, drafted: int, where: str) -> None:
+    """Refuse more accepted tokens than drafted ones."""
+    if accepted > drafted:
+        raise ScenarioError(f"{where}{accepted:,} tokens accepted of {drafted:,} drafted")
+
+
+def whole(drafted: int, steps: int) -> int | None:
+    """Draft tokens a step, where that is a whole number.
+
+    >>> whole(3000, 1000), whole(2400, 1000)
+    (3, None)
+    """
+    return drafted // steps if drafted % steps == 0 else None

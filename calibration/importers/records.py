@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from calibration.importers.fields import Record, agree, count, first, histogram, number
+from calibration.importers.fields import Record, agree, count, first, histogram, no_more_than_drafted, number, whole
 from calibration.importers.finding import AcceptanceFinding, RequestCounts, from_counts, from_rate
 from calibration.importers.options import ReadOptions
 from simulator.errors import ScenarioError
@@ -73,8 +73,8 @@ def _request(statistics: Record, place: str) -> RequestCounts:
     total, kept = sum(counts.values()), sum(j * n for j, n in counts.items())
     _same(steps, total, f"{place}{name} counts {total:,} steps, but the steps are {{:,}}")
     _same(accepted, kept, f"{place}{name} counts {kept:,} accepted tokens, but the accepted tokens are {{:,}}")
-    if drafted is not None and kept > drafted:
-        raise ScenarioError(f"{place}{kept:,} tokens accepted of {drafted:,} drafted")
+    if drafted is not None:
+        no_more_than_drafted(kept, drafted, place)
     _means(statistics, total, kept, drafted, place)
     return RequestCounts(counts if total else {}, _drafts(statistics, counts, place), drafted)
 
@@ -105,8 +105,7 @@ def _drafts(statistics: Record, accepted: dict[int, int], place: str) -> dict[in
         if len(kept) != len(drafted):
             raise ScenarioError(f"{place}per_step_accepted has {len(kept)} steps, per_step_drafted {len(drafted)}")
         for step, (few, many) in enumerate(zip(kept, drafted, strict=True)):
-            if few > many:
-                raise ScenarioError(f"{place}step {step + 1}: {few} tokens accepted of {many} drafted")
+            no_more_than_drafted(few, many, f"{place}step {step + 1}: ")
     if len(drafted) != sum(accepted.values()):
         raise ScenarioError(f"{place}per_step_drafted has {len(drafted)} steps, the histogram {sum(accepted.values())}")
     return dict(Counter(drafted))
@@ -133,14 +132,14 @@ def read_iterations(document: Any, where: str, options: ReadOptions) -> Acceptan
     )
     if not steps or not drafted:
         raise ScenarioError(f"{where}: no iteration verified draft tokens: nothing was drafted in this time")
-    if accepted > drafted:
-        raise ScenarioError(f"{where}: {accepted:,} tokens accepted of {drafted:,} drafted")
+    no_more_than_drafted(accepted, drafted, f"{where}: ")
     return from_rate("trtllm-iterations", "trtllm", accepted, drafted, _k(drafted, steps, options.draft_tokens, where))
 
 
 def _k(drafted: int, steps: int, stated: int | None, where: str) -> int:
-    if drafted % steps == 0 and stated in (None, drafted // steps):
-        return drafted // steps
+    each = whole(drafted, steps)
+    if each is not None and stated in (None, each):
+        return each
     raise ScenarioError(
         f"{where}: {drafted:,} draft tokens in {steps:,} steps are {drafted / steps:.3g} a step, "
         + (f"not the {stated} of --draft-tokens" if stated else "no whole number: the draft length varies")

@@ -43,8 +43,7 @@ def test_two_scrapes_say_what_lies_between(found):
     later = samples.METRICS
     for before, after in (("1000.0", "1400.0"), ("3000.0", "4200.0"), ("1500.0", "2000.0"), ("800.0", "1100.0")):
         later = later.replace(f" {before}\n", f" {after}\n")
-    later = later.replace(' position="1"} 500.0', ' position="1"} 500.0').replace('"1"} 500.0', '"1"} 640.0')
-    later = later.replace('"2"} 200.0', '"2"} 260.0')
+    later = later.replace('"1"} 500.0', '"1"} 640.0').replace('"2"} 200.0', '"2"} 260.0')
 
     of = found(samples.METRICS, later)
 
