@@ -171,7 +171,8 @@ def error_lines(calibration: Mapping[str, Any]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, of in calibration.items():
         error = of.get("error")
-        text = "not known: no measured profile, so intervals hold what the replications tell and no more"
+        why = "none of its profile's left-out rows tell of it" if of.get("profile") else "no measured profile"
+        text = f"not known: {why}, so intervals hold what the replications tell and no more"
         if error:
             factors = f"step times to a factor of {error['tpot_factor']:.2f}, TTFT of {error['ttft_factor']:.2f}"
             text = f"{factors} (95 %), from {error['basis']}; it is part of every interval"

@@ -21,12 +21,20 @@ def test_provenance_names_profile_seeds_and_prices():
 
 def test_the_error_of_a_step_model_is_said_once_for_all_that_share_it():
     error = {"tpot_factor": 1.107, "ttft_factor": 1.23, "basis": "30 left-out rows of x"}
-    told = {"calibration": {"a": {"error": error}, "b": {"error": error}, "c": {"error": None}}}
+    told = {
+        "calibration": {
+            "a": {"error": error},
+            "b": {"error": error},
+            "c": {"error": None},
+            "d": {"profile": "p", "error": None},
+        }
+    }
 
     text = toys.rendered(provenance_block(told))
 
     assert "a, b: step times to a factor of 1.11, TTFT of 1.23 (95 %), from 30 left-out rows of x" in text
     assert "c: not known: no measured profile" in text
+    assert "d: not known: none of its profile's left-out rows" in text
 
 
 def test_a_close_call_says_how_likely_the_leader_is_cheaper():
