@@ -8,6 +8,7 @@ import streamlit as st
 import yaml
 
 from app.dashboard import state, tables
+from app.dashboard.charts import chart
 from app.dashboard.own_evidence import (
     MOST_BYTES,
     MOST_ROWS,
@@ -23,7 +24,6 @@ from app.dashboard.speculation_inputs import drafting
 from app.evidence.published import METRICS, Compared, pairs
 from app.figures import parity as figures
 from app.figures.acceptance import survival_alt, survival_figure
-from app.figures.style import CONFIG
 from app.format import percent, signed, significant
 from app.report.markup import tag
 from app.tables.validation import TITLES
@@ -114,9 +114,7 @@ def _show(rows: list[Compared]) -> None:
                     f"bias {signed(found.bias)}", delta_color="off", delta_arrow="off",
                 )  # fmt: skip
                 drawn = figures.parity_figure(shown, seconds=metric != "output_tokens_per_s")
-                st.plotly_chart(
-                    drawn, config=CONFIG, alt=figures.parity_alt(shown, TITLES[metric]), key=f"own {metric}"
-                )
+                chart(drawn, figures.parity_alt(shown, TITLES[metric]), f"own {metric}")
     failed = [{"row": row.id, "why it is not predicted": row.reason} for row in rows if row.reason]
     if failed:
         tables.show(failed)
@@ -169,7 +167,7 @@ def _finding(found: "AcceptanceFinding", block: Mapping[str, Any]) -> None:
         two.metric("Draft tokens accepted", percent(found.acceptance_rate), help="Accepted ÷ drafted tokens.")
         if found.survival:
             drawn = survival_figure(found.survival, found.survival_intervals)
-            st.plotly_chart(drawn, config=CONFIG, alt=survival_alt(found.survival), key="bring_survival")
+            chart(drawn, survival_alt(found.survival), "bring_survival")
     with grid.cell():
         st.code(yaml.safe_dump(dict(block), sort_keys=False, default_flow_style=None), language="yaml", wrap_lines=True)
         _take(block)

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from app.dashboard import answers, badges, cards
+from app.dashboard.charts import chart
 from app.dashboard.estimates import Answer
 from app.dashboard.sides import sides, tie_of
 from app.figures.price_ratio import price_ratio, price_ratio_alt
-from app.figures.style import CONFIG
 from app.report.markup import Markup, join, tag
 from app.report.tables import comparison as comparison_table
 from app.tables.figures import limits_of, shown_percentiles
@@ -48,7 +48,7 @@ def _flip(found: Answer) -> None:
     st.subheader("When does the winner flip?", anchor=False)
     st.html(tag("p", flip.get("sentence") or "Nothing is there to win against.", class_="sf-dim"))
     if tie is not None:
-        st.plotly_chart(price_ratio(tie), key="price_ratio", config=CONFIG, width="stretch", alt=price_ratio_alt(tie))
+        chart(price_ratio(tie), price_ratio_alt(tie), "price_ratio")
 
 
 def _notes(found: Answer) -> None:

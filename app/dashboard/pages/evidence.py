@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from app.dashboard import badges, bring, tables
+from app.dashboard.charts import chart
 from app.dashboard.headings import titled
 from app.evidence.published import METRICS, Compared, pairs, published
 from app.figures import parity as figures
 from app.figures.parity import Errors, HeldOutError, Pair
-from app.figures.style import CONFIG
 from app.format import count, percent, signed
 from app.report.markup import tag
 from app.tables.validation import TITLES
@@ -89,11 +88,6 @@ def said(found: Errors) -> str:
         f"median error {percent(found.median_ape)}, mean {percent(found.mean_ape)}, bias {signed(found.bias)} "
         f"over {count(found.num_rows)} rows"
     )
-
-
-def chart(figure: go.Figure, alt: str, key: str) -> None:
-    """A figure with its words."""
-    st.plotly_chart(figure, config=CONFIG, alt=alt, key=key)
 
 
 def by_group(rows: Sequence[Compared], shown: Sequence[Pair]) -> list[dict[str, str]]:

@@ -2,21 +2,19 @@
 
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from app.dashboard import badges, tables
 from app.dashboard.answers import answer
+from app.dashboard.charts import looks_of, titled_chart
 from app.dashboard.curves import curve_of
 from app.dashboard.estimates import Answer
 from app.dashboard.headings import titled
 from app.figures import load as figures
 from app.figures.load import Drawn, Measure, Metric
-from app.figures.style import CONFIG, looks
 from app.format import duration, significant, usd
 from app.tables.figures import Limits, limits_of
 from simulator.catalog.load import load_profile
-from simulator.outcome.latency import STATISTICS
 from simulator.spec.scenario import Scenario
 
 METRICS: tuple[Metric, ...] = ("ttft_s", "tpot_s", "e2e_s")
@@ -42,11 +40,11 @@ def page() -> None:
     grid = st.grid(2, min_column_width=CHART_PX)
     with grid.cell():
         shown, alt = figures.latency_figure(drawn, measure), figures.latency_alt(drawn, measure)
-        _chart(f"{measure.name} against load", shown, alt)
+        titled_chart(f"{measure.name} against load", shown, alt)
     with grid.cell():
-        _chart("Goodput against load", figures.goodput_figure(drawn), figures.goodput_alt(drawn))
+        titled_chart("Goodput against load", figures.goodput_figure(drawn), figures.goodput_alt(drawn))
     with grid.cell():
-        _chart("Cost against load", figures.cost_figure(drawn), figures.cost_alt(drawn))
+        titled_chart("Cost against load", figures.cost_figure(drawn), figures.cost_alt(drawn))
     with grid.cell():
         says = "requests/s; latency as offered; $ per million output tokens at capacity"
         titled("In figures", badges.method(found), says)
@@ -58,7 +56,7 @@ def page() -> None:
 def drawn_of(found: Answer, names: Sequence[str]) -> tuple[list[Drawn], list[tuple[str, str]]]:
     """The chosen deployments as figures take them, and those that do not fit with the reason."""
     scenario = found.scenario
-    drawn_as = looks({name: (d.gpu, d.speculation.kind != "none") for name, d in scenario.deployments.items()})
+    drawn_as = looks_of(scenario)
     rows = {row["deployment"]: row for row in found.rows}
     simulated = found.method == "simulated"
     drawn = [
@@ -99,13 +97,7 @@ def _measure(limits: Limits) -> Measure:
             "Statistic", STATED, default=statistic_first, required=True, key="load_statistic", persist_state="session",
             help="Over requests. Simulated points away from the offered load are known at p95 only.",
         )  # fmt: skip
-    assert statistic in STATISTICS
     return Measure(metric, statistic, limits.get(metric, {}).get(statistic))
-
-
-def _chart(title: str, figure: go.Figure, alt: str) -> None:
-    st.markdown(f"**{title}**")
-    st.plotly_chart(figure, config=CONFIG, alt=alt, key=f"load {title}")
 
 
 def _table(drawn: Sequence[Drawn], measure: Measure) -> list[dict[str, str]]:
@@ -163,7 +155,7 @@ def _distributions(drawn: Sequence[Drawn], limits: Limits) -> None:
         highest = limits.get(metric, {})
         limit_s = highest[max(highest)] if highest else None
         with grid.cell():
-            _chart(
+            titled_chart(
                 figures.NAMES[metric],
                 figures.distribution_figure(drawn, metric, limit_s).update_layout(showlegend=False, height=300),
                 figures.distribution_alt(drawn, metric),

@@ -3,15 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 import yaml
 
 from app.dashboard import badges, state, tables
+from app.dashboard.charts import looks_of, titled_chart
 from app.dashboard.curves import ledger_of
 from app.dashboard.headings import titled
 from app.figures import memory as figures
-from app.figures.style import CONFIG, looks
 from app.format import context, count, gib, gigabytes, percent
 from simulator.physics.ledger import CONTEXTS_TOKENS, fits
 from simulator.spec.deployment import Deployment
@@ -36,15 +35,15 @@ def page() -> None:
     deployments = {name: with_budget(spec, budget_gb) for name, spec in scenario.deployments.items()}
     rows = ledger_of(deployments)
     _verdicts(rows, length)
-    _chart("HBM of each GPU", figures.ledger_figure(rows), figures.ledger_alt(rows))
+    titled_chart("HBM of each GPU", figures.ledger_figure(rows), figures.ledger_alt(rows))
     st.caption("A grey tick ends what the engine may use, a red one the memory as CUDA shows it.")
     for row in rows:
         if not row["fits"]:
             _ways_out(row)
     below = st.grid(2, min_column_width=CHART_PX)
     with below.cell():
-        drawn_as = looks({name: (d.gpu, d.speculation.kind != "none") for name, d in scenario.deployments.items()})
-        _chart("Sequences at context", figures.sequences_figure(rows, drawn_as), figures.sequences_alt(rows))
+        sequences = figures.sequences_figure(rows, looks_of(scenario))
+        titled_chart("Sequences at context", sequences, figures.sequences_alt(rows))
     with below.cell():
         st.markdown("**In figures**")
         tables.show(_table(rows))
@@ -129,11 +128,6 @@ def change_of(deployment: str, way: str) -> dict[str, Any]:
         return {f"deployments.{deployment}.speculation": {"kind": "none"}}
     path, space, value = way.rpartition(" ")
     return {f"deployments.{deployment}.{path}": yaml.safe_load(value)} if space and " " not in path else {}
-
-
-def _chart(title: str, figure: go.Figure, alt: str) -> None:
-    st.markdown(f"**{title}**")
-    st.plotly_chart(figure, config=CONFIG, alt=alt, key=f"memory {title}")
 
 
 def _table(rows: Sequence[Row]) -> list[dict[str, str]]:

@@ -1,17 +1,17 @@
 """The page Speculation: where a draft pays, by its acceptance, its cost, its length and the batch."""
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from app.dashboard import badges, state, tables
+from app.dashboard.charts import titled_chart
 from app.dashboard.curves import grid_of
 from app.dashboard.headings import titled
 from app.dashboard.speculation_controls import View, controls, deployment
 from app.dashboard.speculation_inputs import adopted, tried
 from app.figures import speculation as figures
 from app.figures.speculation import GainLine, GainMap
-from app.figures.style import CONFIG, looks
+from app.figures.style import looks
 from app.format import limit, percent, plural, signed, significant, times, usd
 from simulator.errors import SimulatorError
 from simulator.physics.acceptance import constant_acceptance, operation_factor
@@ -109,17 +109,12 @@ def _maps(grid: SpeculationGrid, tokens: Floats, view: View) -> None:
     ):
         draw = figures.speedup_map if label is times else figures.cost_map
         with maps.cell():
-            _chart(title, draw(table), figures.map_alt(table, title, label), table.says)
+            titled_chart(title, draw(table), figures.map_alt(table, title, label), table.says)
     st.caption(
         "The star is your point. An empty cell has no place for so many sequences. Every step proposes K tokens; later "
         "positions follow by the change per position. Queues, and the spread of acceptance over requests, are left to "
         "Load and Compare."
     )
-
-
-def _chart(title: str, figure: go.Figure, alt: str, says: str = "") -> None:
-    st.markdown(f"**{title}** :small[:gray[{says}]]" if says else f"**{title}**")
-    st.plotly_chart(figure, config=CONFIG, alt=alt, key=f"speculation {title}")
 
 
 def _pays(scenario: Scenario, tokens: Floats, view: View) -> None:
@@ -139,7 +134,7 @@ def _pays(scenario: Scenario, tokens: Floats, view: View) -> None:
         lines.append(GainLine(name, drawn_as[name], grid.sequences.tolist(), chosen.tolist(), best.tolist(), up_to))
     if lines:
         k = view.choice.draft_tokens
-        _chart("Where it stops paying", figures.pays_figure(lines, k), figures.pays_alt(lines, k))
+        titled_chart("Where it stops paying", figures.pays_figure(lines, k), figures.pays_alt(lines, k))
 
 
 def _one_each(scenario: Scenario, chosen: str) -> dict[str, str]:
