@@ -39,7 +39,6 @@ MOST_S = 90.0
 CHART_PX = 300
 """Width below which one chart stands alone."""
 
-MEGABYTE = 1_000_000
 EXAMPLE = """\
 # TYPE vllm:spec_decode_num_drafts_total counter
 vllm:spec_decode_num_drafts_total{model_name="m"} 1000
@@ -66,7 +65,7 @@ def benchmark() -> None:
         "rows. It is predicted in this server's memory and kept nowhere."
     )
     uploaded = st.file_uploader(
-        "Benchmark (CSV or JSON)", ["csv", "json"], key="evidence_benchmark", max_upload_size=MOST_BYTES // MEGABYTE,
+        "Benchmark (CSV or JSON)", ["csv", "json"], key="evidence_benchmark",
     )  # fmt: skip
     if uploaded is None:
         return

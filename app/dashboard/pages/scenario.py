@@ -10,8 +10,6 @@ from simulator.errors import SimulatorError
 TEXT, SHOWN, UPLOAD = "yaml", "specfleet_yaml_shown", "upload"
 """Keys of the session: the editor, what it was given last, the uploaded file."""
 
-UPLOAD_MB = 1
-
 
 def page() -> None:
     """Draw the page."""
@@ -58,7 +56,7 @@ def _take(text: str, file: str) -> None:
 def _upload() -> None:
     st.subheader("Open a file", anchor=False)
     st.file_uploader(
-        "Scenario file (YAML)", type=["yaml", "yml"], key=UPLOAD, max_upload_size=UPLOAD_MB, on_change=_uploaded,
+        "Scenario file (YAML)", type=["yaml", "yml"], key=UPLOAD, on_change=_uploaded,
     )  # fmt: skip
 
 
