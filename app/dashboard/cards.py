@@ -8,7 +8,7 @@ from app.dashboard import badges
 from app.dashboard.estimates import Answer
 from app.dashboard.sides import Row, ratio, sides
 from app.figures.style import gpu_look
-from app.format import ABSENT, count, percent, plural, plus_minus, significant, usd
+from app.format import ABSENT, Formatter, count, percent, plural, plus_minus, significant, usd
 from app.report.markup import Markup, join, tag
 from app.tables.verdict import verdict_lines
 
@@ -117,18 +117,12 @@ def _reason(row: Row) -> str:
     return "it holds no load" if row.get("capacity_req_per_s") == 0 else "not known"
 
 
-def _dollars(field: str) -> Callable[[Row], tuple[str, str]]:
+def _with_error(field: str, label: Formatter) -> Callable[[Row], tuple[str, str]]:
     def show(row: Row) -> tuple[str, str]:
-        text, _, half = plus_minus(row.get(field), (row.get("interval") or {}).get(field), usd).partition(" ")
+        text, _, half = plus_minus(row.get(field), (row.get("interval") or {}).get(field), label).partition(" ")
         return text, half
 
     return show
-
-
-def _capacity(row: Row) -> tuple[str, str]:
-    field = "capacity_req_per_s"
-    text, _, half = plus_minus(row.get(field), (row.get("interval") or {}).get(field), significant).partition(" ")
-    return text, half
 
 
 def _fleet(row: Row) -> tuple[str, str]:
@@ -144,17 +138,17 @@ CARDS = (
     Card(
         "$/M output at capacity",
         "USD per million output tokens: cluster $/h ÷ 3600 ÷ output tokens/s at capacity × 10⁶; carries the whole cost",
-        OUTPUT, _dollars(OUTPUT),
+        OUTPUT, _with_error(OUTPUT, usd),
     ),
     Card(
         "$/M total at capacity",
         "USD per million input and output tokens: the same cost ÷ all tokens; never add it to the other",
-        TOTAL, _dollars(TOTAL),
+        TOTAL, _with_error(TOTAL, usd),
     ),
     Card(
         "Requests/s in target",
         "highest rate at which every stated percentile is met and no backlog grows",
-        "capacity_req_per_s", _capacity, less_is_better=False,
+        "capacity_req_per_s", _with_error("capacity_req_per_s", significant), less_is_better=False,
     ),
     Card(
         "GPUs for this load",

@@ -27,8 +27,9 @@ MAX_DEPLOYMENTS = 16
 _ON_A_COMMAND_LINE = re.compile(r"^--set [^:]+: ", re.MULTILINE)
 """How a message names a value that was set and not read from a file."""
 
-_NO_TRACES = "traces are files of the server: replay this scenario with `specfleet run`, or fit a workload by " + (
-    "`specfleet import trace FILE --fit`"
+_NO_TRACES = (
+    "traces are files of the server: replay this scenario with `specfleet run`, "
+    "or fit a workload by `specfleet import trace FILE --fit`"
 )
 
 

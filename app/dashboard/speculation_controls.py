@@ -51,7 +51,7 @@ def controls(scenario: Scenario, name: str) -> View:
         draft_tokens = st.slider(
             "Draft tokens K", 1, MOST_DRAFT_TOKENS, own.draft_tokens, key=f"{key}_k", persist_state="session",
         )  # fmt: skip
-        sequences, limit_s = _load(scenario, name, key)
+        sequences, limit_s = _load(scenario, name, own, key)
     with grid.cell():
         ratios = _costs(scenario, name, own, key)
     st.caption("What if: the scenario stays as it is until you take this point into it, below.")
@@ -73,9 +73,9 @@ def _acceptance(own: Choice, key: str) -> tuple[float, float]:
     return first, change
 
 
-def _load(scenario: Scenario, name: str, key: str) -> tuple[float, float | None]:
+def _load(scenario: Scenario, name: str, own: Choice, key: str) -> tuple[float, float | None]:
     """Sequences in flight, and the limit within which cost is sought."""
-    grid = grid_of(tried(scenario, name, own_choice(scenario, name).ratios), name)
+    grid = grid_of(tried(scenario, name, own.ratios), name)
     sizes = [int(size) for size in grid.sequences if size <= max(grid.places[0], 1)]
     row = next((row for row in answer().rows if row["deployment"] == name), {})
     near = min(sizes, key=lambda size: abs(size - (row.get("mean_batch") or 8.0)))
