@@ -10,14 +10,11 @@ import plotly.graph_objects as go
 from app.figures.style import FAINT, figure, gpu_look, log_axis, safe
 from app.format import duration, percent, signed, significant
 from app.format import limit as limit_text
+from app.report.parity import WITHIN
 from app.report.scales import plain_number
-
-WITHIN = 1.2
-"""Thin lines at this factor above and below what was measured."""
 
 ENGINE_MARKS = {"vllm": "", "trtllm": "-x", "sglang": "-cross"}
 """Engine → what its marker has inside."""
-
 
 INSIDE = "#ffffff"
 """Outline of a filled marker, and what it has inside."""
