@@ -16,7 +16,7 @@ from typing import Any
 from app.dashboard.document import edited, mapping_of
 from app.dashboard.share import encode
 from scenarios.load import load_scenario
-from tests.browser.serving import browser, go, number, served, settled, window
+from tests.browser.serving import browser, enter, go, served, settled, type_in, window
 
 PAINTS, MOVES, BROWSERS, MOVES_EACH, INTERACTIONS = 5, 50, 8, 5, 200
 
@@ -63,20 +63,6 @@ class Frames:
         self.answered_s = time.perf_counter()
 
 
-def move(page: Any, label: str, value: float) -> None:
-    """Type another value into a field."""
-    number(page, label).fill(f"{value:.2f}")
-    number(page, label).press("Enter")
-
-
-def moved(page: Any, label: str, value: float) -> None:
-    """Type another value and wait until the page shows what follows."""
-    before = page.url
-    move(page, label, value)
-    page.wait_for_function("before => location.href !== before", arg=before)
-    settled(page)
-
-
 def control_moves(chromium: Any, address: str) -> Found:
     """From the browser's message to the server's last answer, and to the numbers on the screen."""
     page = window(chromium)
@@ -85,7 +71,7 @@ def control_moves(chromium: Any, address: str) -> Found:
     server, screen = [], []
     for count in range(MOVES):
         label, start, step = CONTROLS[count % len(CONTROLS)]
-        screen.append(timed(lambda: moved(page, label, start + step * count)))  # noqa: B023
+        screen.append(timed(lambda: type_in(page, label, f"{start + step * count:.2f}")))  # noqa: B023
         page.wait_for_timeout(100)
         server.append(frames.answered_s - frames.asked_s)
     page.context.close()
@@ -123,7 +109,7 @@ def at_once(chromium: Any, address: str) -> Found:
     for count in range(MOVES_EACH):
         before, start_s = [page.url for page in pages], time.perf_counter()
         for place, page in enumerate(pages):
-            move(page, RATE, 11.0 + count + 0.1 * place)
+            enter(page, RATE, f"{11 + count + 0.1 * place:.2f}")
         for page, url in zip(pages, before, strict=True):
             page.wait_for_function("before => location.href !== before", arg=url)
             settled(page)
@@ -148,7 +134,7 @@ def memory(pid: int, chromium: Any, address: str) -> Found:
             page.get_by_test_id("stSidebarNav").get_by_role("link").nth(count // 20 % 6).click()
             page.wait_for_timeout(300)
             settled(page)
-        moved(page, RATE, 9.0 + 0.07 * count)
+        type_in(page, RATE, f"{9 + 0.07 * count:.2f}")
     page.context.close()
     return {f"server_rss_bytes_after_{INTERACTIONS}": resident_bytes(pid)}
 

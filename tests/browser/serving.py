@@ -96,10 +96,15 @@ def number(page: Any, label: str) -> Any:
     return page.get_by_role("spinbutton", name=label)
 
 
+def enter(page: Any, label: str, value: str) -> None:
+    """Type a number."""
+    number(page, label).fill(value)
+    number(page, label).press("Enter")
+
+
 def type_in(page: Any, label: str, value: str) -> Any:
     """Type a number and wait until the page has taken it."""
     before = page.url
-    number(page, label).fill(value)
-    number(page, label).press("Enter")
+    enter(page, label, value)
     page.wait_for_function("before => location.href !== before", arg=before)
     return settled(page)

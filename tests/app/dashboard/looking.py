@@ -1,11 +1,19 @@
-"""Reading a page: controls by their label, figures by their key, tables by their column."""
+"""Changing a scenario, and reading a page: controls by their label, figures by their key, tables by their column."""
 
 import html
 import json
 import re
 from typing import Any
 
+from app.dashboard.document import edited
+from scenarios.load import LoadedScenario
+
 CELL = re.compile(r"<t[hd][^>]*>(.*?)</t[hd]>")
+
+
+def changed(dashboard: Any, path: str, value: Any) -> LoadedScenario:
+    """The scenario that a browser looks at, with another value at a place."""
+    return edited(dashboard.at.session_state["specfleet_loaded"], {path: value})
 
 
 def labelled(dashboard: Any, label: str) -> Any:

@@ -114,6 +114,9 @@ def test_a_deployment_without_a_number_says_why(chat):
 
     assert not found.rows[0]["fits"]
     assert "–" in cards.cards(replace(found, rows=found.rows[:1]))
+    assert f"h200-plain has no such number: {found.rows[0]['reason']}" in cards.cards(
+        replace(found, rows=found.rows[:2])
+    )
 
 
 def test_one_deployment_alone_has_nothing_to_be_compared_with(answer):

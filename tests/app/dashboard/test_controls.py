@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.app.dashboard.looking import changed
+
 MOVES = [
     ("rate", 12.0, lambda s: s.workload.arrivals.rate_per_s == 12.0),
     ("lengths", "azure-code-2023", lambda s: s.workload.lengths.table == "azure-code-2023"),
@@ -81,11 +83,7 @@ def test_every_built_in_scenario_opens(dashboard, name):
 
 def test_values_beyond_a_control_are_shown_as_they_are(dashboard):
     dashboard.open()
-    text = dashboard.at.session_state["specfleet_loaded"].document | {"replications": 400}
-
-    from app.dashboard.document import from_mapping
-
-    dashboard.at.session_state["specfleet_loaded"] = from_mapping(text)
+    dashboard.at.session_state["specfleet_loaded"] = changed(dashboard, "replications", 400)
     dashboard.at.run()
 
     assert dashboard.control("seeds").value == 400
@@ -93,13 +91,10 @@ def test_values_beyond_a_control_are_shown_as_they_are(dashboard):
 
 
 def test_a_price_source_brings_no_picture_into_the_page(dashboard):
-    from app.dashboard.document import edited
-
     dashboard.open()
-    loaded = dashboard.at.session_state["specfleet_loaded"]
     source = "![x](https://elsewhere/x.png)"
     price = {"usd_per_gpu_hour": 3.0, "source": source, "as_of": "2026-01-01"}
-    dashboard.at.session_state["specfleet_loaded"] = edited(loaded, {"deployments.h200-plain.price": price})
+    dashboard.at.session_state["specfleet_loaded"] = changed(dashboard, "deployments.h200-plain.price", price)
     dashboard.at.run()
 
     assert source not in dashboard.control("price:h200-sxm").proto.help

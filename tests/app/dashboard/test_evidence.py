@@ -8,8 +8,7 @@ from app.evidence.published import FILE, METRICS, as_csv, compared, pairs, publi
 from calibration.serving_csv import read_serving
 from calibration.validate import outcome
 from simulator.errors import ScenarioError
-from tests.app.dashboard.looking import figures, labelled, table
-from tests.app.dashboard.test_load import changed
+from tests.app.dashboard.looking import changed, figures, labelled, table
 
 HEADER = "engine,gpu,model,precision,tp,isl,osl,load,concurrency,tpot_ms\n"
 ROW = "trtllm,h200-sxm,llama-3.1-70b,fp8,1,1024,64,closed_loop,4,20\n"

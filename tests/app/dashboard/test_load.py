@@ -1,6 +1,6 @@
 import pytest
 
-from tests.app.dashboard.looking import figure, figures, labelled, table
+from tests.app.dashboard.looking import changed, figure, figures, labelled, table
 
 
 @pytest.fixture
@@ -42,12 +42,6 @@ def test_what_does_not_fit_is_named_and_the_rest_is_drawn(load):
 
     assert "h200-plain is not drawn" in load.at.warning[0].value
     assert len(table(load, "knee /s")) == 3
-
-
-def changed(dashboard, path, value):
-    from app.dashboard.document import edited
-
-    return edited(dashboard.at.session_state["specfleet_loaded"], {path: value})
 
 
 def test_a_higher_offered_load_moves_the_curve_of_distributions(load):

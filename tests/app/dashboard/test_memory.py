@@ -3,8 +3,7 @@ import pytest
 from app.dashboard.pages.memory import smallest_budget_gb, with_budget
 from scenarios.load import load_scenario
 from simulator.physics.ledger import fits
-from tests.app.dashboard.looking import figures, labelled, metrics, table
-from tests.app.dashboard.test_load import changed
+from tests.app.dashboard.looking import changed, figures, labelled, metrics, table
 
 
 @pytest.fixture

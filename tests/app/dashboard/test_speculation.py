@@ -4,8 +4,7 @@ from app.dashboard.speculation_inputs import Choice, Ratios, adopted, own_choice
 from scenarios.load import load_scenario
 from simulator.planning.speculation_gain import speculation_grid
 from simulator.spec.speculation import DraftSpeculation
-from tests.app.dashboard.looking import figures, labelled, metrics, table
-from tests.app.dashboard.test_load import changed
+from tests.app.dashboard.looking import changed, figures, labelled, metrics, table
 
 
 @pytest.fixture(scope="module")
