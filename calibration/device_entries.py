@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from calibration.measuring.store import WEIGHT_SHAPES
 from simulator.catalog.load import load_model, names, origin
 from simulator.spec.hardware import GIB, MIB, Gpu, Links
 from simulator.spec.model import Model
 
 WATTS_PER_CORE = 10.0
 """Assumption: package power of a server processor under load, by core (200 W and 20 cores to 360 W and 64)."""
-SIZES = ((2048, 4096), (8192, 4096), (16384, 8192))
-"""Weight shapes that were measured for the three sizes of a catalog entry's bandwidth fractions."""
 RATIO_ROWS = (16, 64, 128, 256)
+"""Rows of a catalog entry's `row_latency_ratio`."""
 ELEMENT_BYTES = {"fp32": 4.0, "bf16": 2.0}
+"""Bytes of a weight, or of an element of KV."""
 
 
 def entry_name(device: Mapping[str, Any]) -> str:
@@ -118,9 +119,9 @@ def _linear(kernels: Mapping[str, Any], dtype: str, rates: Mapping[str, float]) 
     bandwidth = kernels["copy_bytes_per_s"]
     reached = [
         min(1.0, ELEMENT_BYTES[dtype] * o * i / seconds[o, i, 1] / bandwidth) if (o, i, 1) in seconds else 0.0
-        for o, i in SIZES
+        for o, i in WEIGHT_SHAPES
     ]
-    large = SIZES[1]
+    large = WEIGHT_SHAPES[1]
     few = seconds[*large, 8]
     ratios = np.maximum.accumulate([max(1.0, seconds[*large, rows] / few) for rows in RATIO_ROWS])
     rate = 2.0 * large[0] * large[1] * RATIO_ROWS[-1] / seconds[*large, RATIO_ROWS[-1]]

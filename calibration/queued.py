@@ -25,6 +25,7 @@ MOST_SEQUENCES = 4096
 FILLS = 4
 """Times that a replay fills the KV at most: the rest of a long run is alike."""
 MOST_REQUESTS = 3000
+"""Requests of a replay at most; with FILLS this project's choice, for speed."""
 
 
 class Queue(NamedTuple):

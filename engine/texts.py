@@ -43,6 +43,7 @@ PROBLEMS = (
 """Word problems; the numbers are filled in."""
 
 PROBLEM_PROMPTS = 64
+"""Prompts of word problems: each template with four sets of numbers."""
 
 QUESTIONS = (
     "What is the difference between a list and a tuple in Python?",

@@ -20,6 +20,7 @@ from engine.synthetic import Forced, forced_by_survival
 from engine.texts import DOMAINS, prompts
 
 LONGEST_PROMPT = 160
+"""Of SmolLM2's requests [tokens]."""
 MOST_ROUNDS = 512
 """Rounds of a request for which luck is drawn."""
 

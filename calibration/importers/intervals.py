@@ -14,7 +14,9 @@ Histogram = Mapping[int, int]
 Z95 = 1.959964
 """Standard deviations within which 95 % of a normal law lie."""
 RESAMPLES = 2000
+"""Times that requests are drawn anew."""
 WIDEST_SPREAD, SPREAD_STEP = 3.0, 0.05
+"""Grid over which the likelihood is looked at [log-odds]."""
 CHI2_95 = 3.841459
 """95 % quantile of χ² with one degree of freedom: a profile likelihood falls by half of it."""
 

@@ -39,9 +39,11 @@ TINY = Architecture(
     max_position=1024,
 )  # fmt: skip
 FP8_ROWS = (16, 32, 64, 128, 256, 512)
+"""Rows of the products in FP8: batches times tokens of a sequence."""
 CONTEXT = 512
+"""Context of each sequence of a step [tokens]."""
 BUDGET_S = 420.0
-"""No further curve is begun after this time."""
+"""No further curve is begun after this time [s]."""
 
 
 def measure_gpu(out: Path, device: str, *, tiny: bool) -> dict[str, Any]:

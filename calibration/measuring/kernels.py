@@ -11,17 +11,15 @@ from typing import Any
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from calibration.measuring.store import Store
+from calibration.measuring.store import WEIGHT_SHAPES, Store
 from engine.architecture import Architecture
 from engine.linear import LINEARS, Linear
 from engine.model import Model
 
 ROWS = (1, 4, 8, 16, 64, 128, 256)
-LARGE = ((2048, 4096), (8192, 4096), (16384, 8192))
-"""Weight shapes beside the model's own, one of each size that a catalog entry has a figure for; a CPU, whose bandwidth
-is reached long before, leaves out the last."""
+"""Rows of the products."""
 CACHED_BYTES = 300e6
-"""Weights are repeated up to this size, so that a product reads them from memory as a layer of a model does."""
+"""Weights are repeated up to this size [bytes], so that a product reads them from memory as a layer of a model does."""
 Job = Callable[[], Any]
 Clock = Callable[[], float]
 
@@ -66,7 +64,9 @@ def _jobs(model: Model, clock: Clock) -> Iterator[tuple[str, Callable[[], Any]]]
     yield "launch_s", lambda: launch_s(device, clock=clock)
     yield (
         "gemm_flop_per_s",
-        lambda: {str(d).removeprefix("torch."): gemm_rate(device, d, clock=clock) for d in _dtypes(device)},
+        lambda: {
+            str(d).removeprefix("torch."): gemm_rate(device, d, clock=clock) for d in (torch.float32, torch.bfloat16)
+        },
     )
     yield "linear", lambda: list(linear_rows(model.architecture, model.backend, device, dtype, clock))
     yield "decode_attention", lambda: list(attention_rows(model.architecture, device, dtype, clock))
@@ -74,10 +74,6 @@ def _jobs(model: Model, clock: Clock) -> Iterator[tuple[str, Callable[[], Any]]]
     yield "sampling", lambda: list(sampling_rows(model.architecture, device, clock))
     if device.type == "cuda" and torch.cuda.device_count() > 1:
         yield "point_to_point", lambda: list(point_to_point())
-
-
-def _dtypes(device: torch.device) -> tuple[torch.dtype, ...]:
-    return (torch.float32, torch.bfloat16)
 
 
 def copy_rate(device: torch.device, num_bytes: int = 1 << 28, clock: Clock = perf_counter) -> float:
@@ -112,7 +108,7 @@ def linear_rows(
     heads = (a.num_heads + 2 * a.num_kv_heads) * a.head_dim
     own = ((heads, a.hidden_size), (a.hidden_size, a.num_heads * a.head_dim), (2 * a.intermediate_size, a.hidden_size),
            (a.hidden_size, a.intermediate_size), (a.vocab_size, a.hidden_size))  # fmt: skip
-    large = LARGE if device.type == "cuda" else LARGE[:2]
+    large = WEIGHT_SHAPES if device.type == "cuda" else WEIGHT_SHAPES[:2]
     for outputs, inputs in dict.fromkeys((*own, *large)):
         element = torch.empty(0, dtype=dtype).element_size()
         copies = max(1, min(8, int(CACHED_BYTES / (outputs * inputs * element))))

@@ -6,10 +6,13 @@ from typing import NamedTuple
 USUAL_CONTEXT = 256
 """Context of most points [tokens]."""
 SEQUENCES = (1, 2, 4, 8, 16)
+"""Decoding sequences of a step."""
 DRAFT_TOKENS = (1, 2, 3, 5, 8)
+"""K of the engine with its draft."""
 DRAFT_PROMPTS = (16, 64, 256, 512)
 QUICK_PROMPTS = (1, 16, 32, 64, 128, 256, 512)
 PROMPTS = (1, 8, 16, 32, 64, 128, 192, 256, 384, 512)
+"""Prompts that come alone [tokens]: with the draft, in a quick run, in a full one."""
 
 
 class Point(NamedTuple):

@@ -10,6 +10,9 @@ from engine.errors import EngineError
 
 FORMAT = 1
 """Raised when the file changes its shape."""
+WEIGHT_SHAPES = ((2048, 4096), (8192, 4096), (16384, 8192))
+"""Outputs and inputs of products measured beside the model's own: one of each size of weights that a catalog entry has
+a bandwidth fraction of. A CPU, whose bandwidth is reached long before, leaves out the last."""
 IDENTITY = ("format", "device", "model", "options", "quick")
 """What must be equal for measurements to go on in the same file."""
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytest.importorskip("torch", reason="measuring needs torch")
+
 from calibration import device_entries
 from calibration.device_run import calibrate_device
 from calibration.measuring import kernels, session
@@ -41,8 +43,8 @@ WORDS = [
 @pytest.mark.slow
 def test_a_device_is_measured_fitted_and_written(tmp_path, monkeypatch):
     monkeypatch.setenv("SPECFLEET_CATALOG", str(tmp_path / "mine"))
-    monkeypatch.setattr(kernels, "LARGE", SMALL)
-    monkeypatch.setattr(device_entries, "SIZES", SMALL)
+    monkeypatch.setattr(kernels, "WEIGHT_SHAPES", SMALL)
+    monkeypatch.setattr(device_entries, "WEIGHT_SHAPES", SMALL)
     monkeypatch.setattr("calibration.measure.QUICK", session.QUICK._replace(steps=1, most_blocks=2))
     (tmp_path / "mine").mkdir()
     (tmp_path / "tiny.yaml").write_text(TINY)

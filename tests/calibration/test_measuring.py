@@ -8,6 +8,9 @@ from pathlib import Path
 from time import perf_counter
 
 import pytest
+
+pytest.importorskip("torch", reason="measuring needs torch")
+
 import torch
 
 from calibration.measuring import session, store
