@@ -67,6 +67,31 @@ def test_the_tie_of_prices_is_where_both_cost_the_same(answer):
     assert tie.winner.cost * share == pytest.approx(tie.other.cost)
 
 
+def test_the_tie_of_prices_has_the_interval_of_the_costs(answer):
+    tie = tie_of(answer)
+
+    low, high = answer.comparison["interval"]
+
+    assert tie.interval == pytest.approx((low * tie.now, high * tie.now))
+    assert tie.interval[0] < tie.at < tie.interval[1]
+
+
+@pytest.mark.parametrize(
+    ("cost", "interval", "said"),
+    [
+        (0.5, [0.4, 0.6], "b200-spec 50 % less (95 % interval 40 % to 60 %)"),
+        (1.5, [1.4, 1.7], "b200-spec 50 % more (95 % interval 40 % to 70 %)"),
+        (1.5, [0.9, 2.5], "b200-spec 50 % more, within the error: −10 % to +150 %"),
+        (1.0, None, "b200-spec is level with h200-spec"),
+    ],
+)
+def test_a_card_says_how_the_second_compares_with_the_first(answer, cost, interval, said):
+    first, second = ({**row, "interval": {}, cards.OUTPUT: 1.0} for row in sides(answer))
+    compared = second | {cards.OUTPUT: cost, "interval": {cards.OUTPUT: interval}}
+
+    assert said in cards.cards(replace(answer, rows=[first, compared]))
+
+
 def test_the_price_line_is_drawn_and_told(answer):
     tie = tie_of(answer)
 
@@ -89,6 +114,13 @@ def test_prices_and_profiles_are_badges(answer):
 
     assert "$3.50/GPU-hour · on demand" in found
     assert re.search(r"h200-sxm-vllm · held-out TPOT error \d", found)
+
+
+def test_a_profile_is_as_wrong_as_it_was_on_its_worst_group():
+    held_out = [{"tpot": {"median_ape": error}} for error in (0.03, 0.11, 0.05)]
+    profile = {"profile": "x", "held_out": held_out, "error": None, "date": "2026-01-01"}
+
+    assert "held-out TPOT error 11 %" in badges.origins({"calibration": {"a": profile}})
 
 
 def test_a_texts_markup_stays_text(answer):

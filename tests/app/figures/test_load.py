@@ -82,6 +82,13 @@ def test_a_distribution_is_the_simulations_where_there_is_one():
     assert list(figures.distribution_figure([one], "tpot_s").data[0].x) == [0.1, 0.2, 0.4]
 
 
+def test_a_distribution_has_its_target():
+    shown = figures.distribution_figure([drawn()], "ttft_s", 0.3)
+
+    assert [(line.x0, line.x1) for line in shown.layout.shapes] == [(0.3, 0.3)]
+    assert [note.text for note in shown.layout.annotations] == ["target 300 ms"]
+
+
 def test_two_gpus_differ_in_colour_dash_and_marker():
     first, second = (LOOKS[name] for name in ("h200", "b200"))
 
