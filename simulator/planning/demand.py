@@ -1,5 +1,6 @@
 """What requests ask of a replica, in numbers that do not depend on the load: a sample of lengths, steps and blocks."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import exp
 
@@ -76,7 +77,8 @@ class Demand:
     """Prompt tokens of each sampled request that are computed."""
     prompt_sample: Floats
     """Equally likely numbers of prompt tokens that are computed, rising."""
-    times: StepTimes
+    seconds: Callable[[StepShape], float]
+    """Seconds of a step."""
     request_host_s: float
     """Time from a client's request to the scheduler."""
     overlap_steps: int
@@ -117,32 +119,19 @@ class Demand:
             attended = now * (self.cached_tokens + done / num_prompts + (now / num_prompts + 1) * 0.5)
             context = sequences * self.context_tokens
             shape = StepShape(sequences, rows, context, num_prompts, now, attended, limits.draft_tokens)
-            seconds += self.times.seconds(shape)
+            seconds += self.seconds(shape)
             left, done, steps = left - now, done + now, steps + 1
         return seconds, steps
 
 
-@dataclass(frozen=True, slots=True)
-class Slowed:
-    """Step times, every one longer by the same factor."""
-
-    times: StepTimes
-    factor: float
-
-    def seconds(self, shape: StepShape) -> float:
-        """Seconds of a step."""
-        return self.factor * self.times.seconds(shape)
-
-    def decode_affine(self, sequences: int) -> tuple[float, float]:
-        """Seconds of a step without prompts: first + second × context tokens."""
-        constant, slope = self.times.decode_affine(sequences)
-        return self.factor * constant, self.factor * slope
-
-
 def slowed(demand: Demand, factor: float) -> Demand:
     """The same requests where every step takes longer by a factor."""
-    times = Slowed(demand.times, factor)
-    return replace(demand, times=times, decode_s=factor * demand.decode_s, prompt_work={})
+    return replace(
+        demand,
+        seconds=lambda shape: factor * demand.seconds(shape),
+        decode_s=factor * demand.decode_s,
+        prompt_work={},
+    )
 
 
 def demand_of(scenario: Scenario, deployment: str) -> Demand:
@@ -188,7 +177,7 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
         cached_tokens=float((prompts - new).mean()),
         new_tokens=new.astype(np.float64),
         prompt_sample=np.quantile(new, (np.arange(SAMPLED_PROMPTS) + 0.5) / SAMPLED_PROMPTS),
-        times=times,
+        seconds=times.seconds,
         request_host_s=request_host_s,
         overlap_steps=overlap_steps,
     )

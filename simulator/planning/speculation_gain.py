@@ -109,7 +109,7 @@ def _speculating(demand: Demand, spec: Deployment, draft_tokens: int, grid: Floa
         limits=demand.limits._replace(draft_tokens=draft_tokens, kv_blocks=blocks),
         sequences=grid,
         decode_s=np.array([a + b * n * demand.context_tokens for n, (a, b) in zip(grid.tolist(), affine, strict=True)]),
-        times=model,
+        seconds=model.seconds,
         prompt_work={},
     )
 

@@ -111,6 +111,11 @@ REFUSED = [
     ),
     ("azure-conv-2023", "azure-conv", "no length table 'azure-conv' in the catalog; nearest: azure-conv-2023"),
     (CODE, "code: {preset: kimi-k3}", "no acceptance preset 'kimi-k3' in the catalog; "),
+    (
+        CODE,
+        "code: {survival: [0.8, 0.0], drafted: {0: 1, 1: 9}}",
+        "draft_tokens: 2, but drafted goes up to 1 tokens, that of class code: propose at most 1",
+    ),
     ("gpu: h200-sxm", "gpu: gb200", "price list 'nebius-on-demand' has no price of GPU 'gb200'; it prices: b200-sxm"),
     # extends
     ("extends: plain", "extends: plan", "deployments.spec.extends: no deployment 'plan' in this file; nearest: plain"),

@@ -54,6 +54,13 @@ def test_a_smaller_draft_or_none_is_a_way_out():
     assert "; no draft" in row.reason
 
 
+def test_a_larger_gpu_is_no_way_out_of_a_cpu():
+    row = ledger(model="llama-3.3-70b", weights="bf16", gpu="cpu-2core", policy="specfleet")
+
+    assert not row.fits
+    assert "gpu " not in row.reason.split("what would fit: ")[1]
+
+
 def test_nothing_helps_a_budget_that_is_too_small():
     row = ledger(engine={"hbm_budget_gb": 1})
 

@@ -88,8 +88,11 @@ def test_a_replica_that_is_simulated_with_so_many_clients_agrees(chat, grid):
     seconds = records.requests.finish_s[records.measured].max() - records.requests.arrival_s[records.measured].min()
     measured = records.requests.output_tokens[records.measured].sum() / seconds
 
+    tpot_s = (records.requests.finish_s - records.requests.first_token_s) / (records.requests.output_tokens - 1)
+
     at = grid.at(np.array([16.0]))
     assert gain.output_tokens_per_s(at, tokens())[0, 4] == pytest.approx(measured, rel=0.06)
+    assert gain.tpot_s(at, tokens())[0, 4] == pytest.approx(tpot_s[records.measured].mean(), rel=0.06)
 
 
 def test_a_longer_limit_is_never_dearer_and_one_that_nothing_meets_has_no_price(grid):
