@@ -100,6 +100,7 @@ def test_the_price_line_is_drawn_and_told(answer):
     line = next(trace for trace in drawn.data if trace.name == "b200-spec")
     assert line.y[1] / line.x[1] == pytest.approx(tie.winner.cost / tie.now)
     assert "tie at 2.00 times" in price_ratio_alt(tie)
+    assert [(shade.x0, shade.x1) for shade in drawn.layout.shapes] == [tie.interval]
 
 
 def test_every_number_says_how_it_was_found(answer):

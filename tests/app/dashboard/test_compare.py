@@ -4,6 +4,8 @@ import time
 
 import pytest
 
+from tests.app.dashboard.looking import changed
+
 
 def test_it_opens_on_the_answer(dashboard):
     dashboard.open()
@@ -21,6 +23,16 @@ def test_a_higher_price_of_its_gpu_costs_the_winner_its_place(dashboard):
     dashboard.move("price:b200-sxm", 40.0)
 
     assert "<strong>h200-spec</strong>" in dashboard.html
+
+
+def test_what_does_not_fit_is_noted_with_its_reason(dashboard):
+    dashboard.open()
+    dashboard.at.session_state["specfleet_loaded"] = changed(
+        dashboard, "deployments.h200-plain.engine.hbm_budget_gb", 20.0
+    )
+    dashboard.at.run()
+
+    assert "<dt>h200-plain</dt><dd>target: one sequence of 8,192 tokens lacks" in dashboard.html
 
 
 def small(dashboard):

@@ -58,6 +58,16 @@ def test_what_the_scenario_does_not_take_is_said_and_taken_back(dashboard):
     assert dashboard.control("k").value == 4
 
 
+def test_a_target_of_the_95th_percentile_leaves_the_others(dashboard):
+    dashboard.open()
+    dashboard.at.session_state["specfleet_loaded"] = changed(dashboard, "slo.ttft_s", {"p95": 1.0, "p99": 3.0})
+
+    dashboard.at.run()
+    dashboard.move("ttft", 0.5)
+
+    assert dashboard.scenario().slo.ttft_s == {"p95": 0.5, "p99": 3.0}
+
+
 def test_a_constant_acceptance_opens_more_draft_tokens(dashboard):
     dashboard.open().move("acceptance", 0.6).move("k", 7)
 

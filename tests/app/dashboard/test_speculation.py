@@ -2,9 +2,9 @@ import pytest
 
 from app.dashboard.speculation_inputs import Choice, Ratios, adopted, own_choice, tried
 from scenarios.load import load_scenario
-from simulator.planning.speculation_gain import speculation_grid
+from simulator.planning.speculation_gain import speculation_grid, speedup, tokens_by_draft
 from simulator.spec.speculation import DraftSpeculation
-from tests.app.dashboard.looking import changed, figures, labelled, metrics, table
+from tests.app.dashboard.looking import changed, figure, figures, labelled, metrics, table
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +111,17 @@ def test_more_sequences_than_a_draft_leaves_room_for_have_no_place(dashboard):
 
 def test_the_controls_stand_where_the_deployment_stands(chat):
     assert own_choice(chat, "h200-spec") == Choice(0.71, 1.02, 4, None)
+
+
+def test_a_gpu_without_a_draft_is_drawn_with_that_of_the_chosen_deployment(page):
+    page.at.session_state["specfleet_loaded"] = changed(page, "deployments.h200-spec.speculation", {"kind": "none"})
+    page.at.run()
+
+    line = next(trace for trace in figure(page, 4)["data"] if trace["name"] == "h200-plain")
+    grid = speculation_grid(tried(page.scenario(), "h200-plain", None, "b200-spec"), "h200-plain")
+    tokens = tokens_by_draft(own_choice(page.scenario(), "b200-spec").survival)
+
+    assert line["y"] == pytest.approx(speedup(grid, tokens)[:, 4].tolist(), nan_ok=True)
 
 
 def test_the_sidebar_and_the_page_say_the_same_acceptance(page):
