@@ -62,9 +62,8 @@ def drafting(scenario: Scenario) -> dict[str, DraftSpeculation]:
 
 def own_survival(scenario: Scenario, speculation: DraftSpeculation, draft_tokens: int) -> tuple[float, ...]:
     """Survival by position over the steps of all classes of the workload."""
-    known = speculation.draft.acceptance
     return mixed_survival(
-        (share, survival_for(known.get(kind) or known["all"], draft_tokens))
+        (share, survival_for(speculation.draft.acceptance_of(kind), draft_tokens))
         for kind, share in scenario.workload.classes.items()
     )
 
