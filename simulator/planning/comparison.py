@@ -69,8 +69,10 @@ def rank(
     if leader is None or runner_up is None:
         return ranking
     ratio = costs[runner_up] / costs[leader]
-    sampled = paired_interval(replications, runner_up, leader, basis) if replications else (ratio, ratio)
-    interval = with_model_error(ratio, sampled, (errors.get(runner_up), errors.get(leader)))
+    both = errors.get(runner_up), errors.get(leader)
+    estimated = (ratio, ratio) if errs_apart(*both) else None
+    sampled = paired_interval(replications, runner_up, leader, basis) if replications else estimated
+    interval = None if sampled is None else with_model_error(ratio, sampled, both)
     close = ratio == 1 or (interval is not None and interval[0] <= 1 <= interval[1])
     return ranking | {
         "ratio": ratio,
@@ -96,25 +98,29 @@ def paired_interval(replications: Sequence[Row], over: str, under: str, field: s
     return None if found is None else (exp(found[0]), exp(found[1]))
 
 
+def errs_apart(over: ModelError | None, under: ModelError | None) -> bool:
+    """Whether an error of a step model stays in a ratio: of deployments of one kind it cancels."""
+    return (over is not None or under is not None) and (over is None or under is None or over.kind != under.kind)
+
+
 def with_model_error(
-    ratio: float, sampled: tuple[float, float] | None, errors: tuple[ModelError | None, ModelError | None]
-) -> tuple[float, float] | None:
+    ratio: float, sampled: tuple[float, float], errors: tuple[ModelError | None, ModelError | None]
+) -> tuple[float, float]:
     """An interval of a ratio of costs with the errors of both step models: independent errors, on logarithms.
 
-    sampled: over replications; None where it is not known, and then there is none.
-    errors: of the deployment above and of the one below; equal kinds cancel.
+    What the error does to the cost at capacity stands for both bases, for a fleet only grows by whole replicas.
 
-    >>> with_model_error(1.5, (1.5, 1.5), (None, None)) is None
-    True
+    sampled: over replications; the ratio twice for estimates, which have none.
+    errors: of the deployment above and of the one below; None: not known, and not in it.
+
+    >>> with_model_error(1.5, (1.25, 1.75), (None, None))
+    (1.25, 1.75)
     """
-    over, under = errors
-    if sampled is None or (over is None and under is None and sampled[0] == sampled[1]):
-        return None
+    if not errs_apart(*errors):
+        return sampled
     (low, high), (low_under, high_under) = (
         (1.0, 1.0) if error is None else error.factors.get(BY_CAPACITY, (1.0, 1.0)) for error in errors
     )
-    if over is not None and under is not None and over.kind == under.kind:
-        low = high = low_under = high_under = 1.0
     below = hypot(log(ratio / sampled[0]), log(low), log(high_under))
     above = hypot(log(sampled[1] / ratio), log(high), log(low_under))
     return ratio * exp(-below), ratio * exp(above)

@@ -142,6 +142,15 @@ def test_a_ratio_of_estimates_has_an_interval_of_the_model_alone():
     assert high == pytest.approx(1.5**2 / low)
 
 
+def test_estimates_of_one_kind_have_no_interval_for_nothing_is_known_of_their_difference():
+    rows = [estimate(scenario(), "one") | {"deployment": name, "usd_per_hour_for_offered": None} for name in ("a", "b")]
+    rows[1][BY_CAPACITY] *= 1.2
+
+    found = compare(rows, (), {"a": error("x"), "b": error("x")})
+
+    assert (found["winner"], found["interval"], found["confidence"]) == ("a", None, None)
+
+
 def test_a_winner_within_the_error_of_the_model_is_too_close_to_call_and_has_a_chance():
     names = ("a", "b")
     rows = [estimate(scenario(), "one") | {"deployment": name} for name in names]
