@@ -30,6 +30,7 @@ Jobs = Annotated[
     int | None, typer.Option("--jobs", metavar="N", min=1, help="Processes that simulate; by default one a core.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Compute anew what an earlier run has already found.")]
+Overwrite = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes: results and errors only.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Requests = Annotated[

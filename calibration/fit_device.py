@@ -23,7 +23,6 @@ from simulator.spec.step_surface import Cause, CauseError, Device, StepSurface
 
 ENGINE = "specfleet"
 """The engine policy that the project's own engine has in the catalog."""
-MOST_LOAD = 1000.0
 
 
 class DeviceFit(NamedTuple):
@@ -58,13 +57,12 @@ def device_of(data: Mapping[str, Any]) -> Device:
     """The device that a file of measurements is of, with its noise."""
     noise = data["noise"]
     fields = {key: data["device"][key] for key in ("kind", "name", "cores", "threads", "backend", "torch")}
-    loads = tuple(min(float(noise[key]), MOST_LOAD) for key in ("load_before", "load_after"))
     return Device(
         **fields,
         noisy=bool(noise["why_noisy"]),
         noise=min(float(noise["repeat"]), 1.0),
         drift=float(noise["drift"]),
-        load_average=(loads[0], loads[1]),
+        load_average=(float(noise["load_before"]), float(noise["load_after"])),
         notes=tuple(noise["why_noisy"]),
     )
 

@@ -9,7 +9,8 @@ import typer
 from app.commands.import_acceptance import acceptance
 from app.commands.import_benchmark import benchmark
 from app.guard import GuardedCommand
-from app.options import Debug, Json
+from app.new_file import write_new
+from app.options import Debug, Json, Overwrite
 
 if TYPE_CHECKING:
     from simulator.planning.workload_fit import WorkloadFit
@@ -19,7 +20,6 @@ Fit = Annotated[bool, typer.Option("--fit", help="Fit a compact workload that st
 OutFile = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="With --fit: write a scenario with the workload.")
 ]
-Overwrite = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
 
 
 def build_import() -> typer.Typer:
@@ -76,18 +76,10 @@ def trace(
 
 def _written(out: Path, file: Path, fitted: "WorkloadFit", longest_tokens: int, *, force: bool) -> Path:
     from scenarios.from_trace import scenario_text
-    from simulator.errors import ScenarioError
 
-    if out.exists() and not force:
-        raise ScenarioError(f"{out}: is there already; name another file, or overwrite it with --force")
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"from-{file.stem}")[:80]
     notes = [f"Fitted to {file.name} by `specfleet import trace --fit`.", *fitted.notes]
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(scenario_text(fitted.workload, name, notes, longest_tokens), encoding="utf-8")
-    except OSError as error:
-        raise ScenarioError(f"{out}: cannot be written: {error.strerror}") from None
-    return out
+    return write_new(out, scenario_text(fitted.workload, name, notes, longest_tokens), force=force)
 
 
 def _show(found: dict[str, Any]) -> None:

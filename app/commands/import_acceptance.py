@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.options import Debug, Json
+from app.new_file import write_new
+from app.options import Debug, Json, Overwrite
 
 if TYPE_CHECKING:
     from calibration.importers.finding import AcceptanceFinding
@@ -33,7 +34,6 @@ AddEngines = Annotated[bool, typer.Option("--sum", help="Add up the counters of 
 Lookup = Annotated[
     bool, typer.Option("--lookup", help="The draft is a look-up: count its steps without a proposal too.")
 ]
-Overwrite = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
 
 
 def acceptance(
@@ -67,7 +67,7 @@ def acceptance(
     options = ReadOptions(draft_tokens, _labels(label or []), add_engines, lookup)
     found = read_acceptance(file, second, options=options)
     block = {"acceptance": {of_class: checked(found)}}
-    written = None if out is None else write_text(out, _yaml(block, found.notes), force=force)
+    written = None if out is None else write_new(out, _yaml(block, found.notes), force=force)
     if as_json:
         print_json(_json(found) | {"block": block, "written": written and str(written)})
     else:
@@ -96,19 +96,6 @@ def checked(found: "AcceptanceFinding") -> dict[str, Any]:
         told = "; ".join(str(problem["msg"]).removeprefix("Value error, ") for problem in error.errors())
         raise ScenarioError(f"{found.format}: a scenario cannot take this: {told}") from None
     return block
-
-
-def write_text(path: Path, text: str, *, force: bool) -> Path:
-    """Write a file whole or not at all; one that is there is overwritten only on demand."""
-    from calibration.whole_file import write_whole
-    from simulator.errors import ScenarioError
-
-    if path.exists() and not force:
-        raise ScenarioError(f"{path}: is there already; name another file, or overwrite it with --force")
-    try:
-        return write_whole(path, text)
-    except OSError as error:
-        raise ScenarioError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def _yaml(block: dict[str, Any], notes: tuple[str, ...]) -> str:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from app.commands.import_acceptance import Overwrite, write_text
-from app.options import Debug, Json
+from app.new_file import write_new
+from app.options import Debug, Json, Overwrite
 
 Results = Annotated[
     list[Path], typer.Argument(metavar="FILE…", help="vLLM bench serve JSON, AIPerf or GuideLLM results.")
@@ -66,7 +66,7 @@ def benchmark(
     }  # fmt: skip
     rows = read_benchmarks(files, stated)
     text = csv_text(rows)
-    written = None if out is None else write_text(out, text, force=force)
+    written = None if out is None else write_new(out, text, force=force)
     if as_json:
         print_json({"rows": rows, "written": written and str(written)})
     elif written is None:
