@@ -14,7 +14,7 @@ def workers(jobs: int | None) -> Iterator[Executor | None]:
 
     Workers are started when the first task comes. After an error those that still work are ended.
     """
-    wanted = jobs or _cores()
+    wanted = jobs or cores()
     if wanted == 1:
         yield None
         return
@@ -29,7 +29,8 @@ def workers(jobs: int | None) -> Iterator[Executor | None]:
     pool.shutdown()
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -1,6 +1,5 @@
 """What pages show of the current scenario: the simulation where there is one, else the estimate."""
 
-import os
 from uuid import uuid4
 
 import streamlit as st
@@ -8,6 +7,7 @@ import streamlit as st
 from app.dashboard import state
 from app.dashboard.estimates import Answer, estimated
 from app.dashboard.jobs import Job, Jobs
+from app.workers import cores
 from scenarios.store import point_hash
 from simulator.errors import SimulatorError
 
@@ -56,8 +56,7 @@ def cancel() -> None:
 @st.cache_resource(show_spinner=False)
 def all_jobs() -> Jobs:
     """The simulations of all browsers of this server."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return Jobs(cores)
+    return Jobs(cores())
 
 
 def _owner() -> str:

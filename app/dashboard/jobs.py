@@ -1,9 +1,8 @@
 """Simulations that browsers ask for: one at a time each, on processes that all share, within bounds."""
 
 import threading
-import time
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.dashboard.estimates import Answer, estimated
@@ -41,8 +40,6 @@ class Job:
     """Tasks: one a deployment and replication."""
     answer: Answer | None = None
     problem: str = ""
-    seconds: float = 0.0
-    started_s: float = field(default_factory=time.monotonic)
 
 
 class Jobs:
@@ -123,7 +120,7 @@ class Jobs:
             self._jobs.pop(turn, None)
             if job.state == "cancelled":
                 return
-            job.answer, job.problem, job.seconds = answer, problem, time.monotonic() - job.started_s
+            job.answer, job.problem = answer, problem
             job.state = state
             if answer is not None:
                 self._kept[job.key] = answer

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Executor, Future
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from pickle import PicklingError
 from typing import Any
 
 POLL_S = 0.05
@@ -159,7 +160,7 @@ class _Worker:
             if unwanted():
                 raise CancelledError
             if time.monotonic() > deadline_s:
-                raise TimeoutError(f"one replication took longer than {self._most_s:g} s")
+                raise TimeoutError(f"a part of it took longer than {self._most_s:g} s")
 
     def _begin(self) -> Connection:
         context = multiprocessing.get_context("spawn")
@@ -193,4 +194,12 @@ def work(pipe: Connection) -> None:
             answer = True, call(*args, **kwargs)
         except Exception as error:
             answer = False, error
+        _send(pipe, answer)
+
+
+def _send(pipe: Connection, answer: tuple[bool, Any]) -> None:
+    """An answer to the other end; one that cannot be pickled is told, and does not end the process."""
+    try:
         pipe.send(answer)
+    except (PicklingError, TypeError, AttributeError) as error:
+        pipe.send((False, RuntimeError(f"what was computed cannot be handed over: {error}")))

@@ -1,5 +1,7 @@
 """Worker processes: fair, and ended when they must be."""
 
+import os
+import threading
 import time
 from concurrent.futures import CancelledError
 
@@ -66,6 +68,16 @@ def test_an_error_of_a_task_is_its_own(pool):
     with pytest.raises(ValueError, match="broken"):
         owner.submit(fail, "broken").result(30)
     assert owner.submit(nap, 0).result(30) == 0
+
+
+def test_an_answer_that_cannot_be_handed_over_is_told_and_the_process_lives_on(pool):
+    owner = Owner(pool)
+    before = owner.submit(os.getpid).result(timeout=30)
+
+    with pytest.raises(RuntimeError, match="cannot be handed over"):
+        owner.submit(threading.Lock).result(timeout=30)
+
+    assert owner.submit(os.getpid).result(timeout=30) == before
 
 
 def test_a_closed_pool_takes_nothing(pool):
