@@ -111,7 +111,7 @@ def _points(points: Sequence[Mapping[str, Any]]) -> Markup:
     head = ("point", "requests", *(DRAWN[name][0] for name in names), "step MAPE", "steps replayed")
     rows = [
         (
-            point["key"], count(point["requests"]), *(figure_text(point["figures"][name]) for name in names),
+            point["key"], count(point["requests"]), *(figure_text(point["figures"], name) for name in names),
             error(point["steps"]["mape"], sign=False),
             ", ".join(f"{count(r['equal'])} of {count(r['steps'])}" for r in point["replay"]),
         )

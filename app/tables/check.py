@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.format import ABSENT, count, cut, duration, significant, times
+from app.tables.figures import LATENCIES
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -96,20 +97,25 @@ def points_table(points: Sequence[Mapping[str, Any]]) -> "Table":
         table.add_row(
             point["key"],
             significant(point["rate_per_s"]),
-            *(figure_text(of[name], timing=False) for name in ("ttft_s.mean", "tpot_s.mean", "output_tokens_per_s")),
-            figure_text(of["tokens_per_step"], timing=False) if point["draft_tokens"] else ABSENT,
+            *(figure_text(of, name, timing=False) for name in ("ttft_s.mean", "tpot_s.mean", "output_tokens_per_s")),
+            figure_text(of, "tokens_per_step", timing=False) if point["draft_tokens"] else ABSENT,
             error(point["steps"]["mape"], sign=False),
         )
     return table
 
 
-def figure_text(figure: Mapping[str, Any], *, timing: bool = True) -> str:
-    """What was measured, and how far off the prediction is; timing: with the error of timing alone."""
+def figure_text(figures: Mapping[str, Any], name: str, *, timing: bool = True) -> str:
+    """What was measured of a figure, and how far off its prediction is; timing: with the error of timing alone.
+
+    >>> figure_text({"ttft_s.mean": {"measured": [2.5], "error": 0.1}}, "ttft_s.mean", timing=False)
+    '2.50 s +10.0 %'
+    """
+    figure = figures[name]
     known = [value for value in figure["measured"] if value is not None]
     if not known:
         return ABSENT
     mean = sum(known) / len(known)
-    shown = duration(mean) if mean < 1 else significant(mean)
+    shown = duration(mean) if name.partition(".")[0] in LATENCIES else significant(mean)
     alone = f" ({error(figure['error_of_timing'])})" if timing else ""
     return f"{shown} {error(figure['error'])}{alone}"
 
