@@ -12,9 +12,9 @@ from scenarios.yaml_nodes import Node, place_of
 from simulator.catalog.load import load_acceptance, load_engine, load_lengths, load_model
 from simulator.catalog.presets import stated
 from simulator.physics.checks import check_deployment
+from simulator.spec.acceptance import Acceptance
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
-from simulator.spec.speculation import Acceptance
 from simulator.spec.workload import Lengths, LogNormal, Workload
 
 _ONE_IN_THOUSAND, _P95 = 3.0902, 1.6449

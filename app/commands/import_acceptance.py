@@ -87,7 +87,7 @@ def checked(found: "AcceptanceFinding") -> dict[str, Any]:
     from pydantic import ValidationError
 
     from simulator.errors import ScenarioError
-    from simulator.spec.speculation import Acceptance
+    from simulator.spec.acceptance import Acceptance
 
     block = found.block()
     try:

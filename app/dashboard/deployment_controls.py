@@ -6,8 +6,8 @@ import streamlit as st
 
 from app.dashboard.widgets import choice, number
 from simulator.catalog.load import names
+from simulator.spec.draft import KvDtype, WeightDtype
 from simulator.spec.scenario import Scenario
-from simulator.spec.speculation import KvDtype, WeightDtype
 
 WIDTHS = (1, 2, 4, 8)
 """GPUs over which a layer is split."""

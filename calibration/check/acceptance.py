@@ -8,7 +8,7 @@ from calibration.importers.finding import FIT
 from calibration.importers.options import ReadOptions
 from calibration.importers.records import read_records
 from simulator.errors import ScenarioError
-from simulator.spec.speculation import Acceptance
+from simulator.spec.acceptance import Acceptance
 
 
 def fitted(folder: Path, draft: str, draft_tokens: Sequence[int]) -> dict[int, dict[str, Acceptance]]:

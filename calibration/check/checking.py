@@ -28,9 +28,9 @@ from calibration.identity import require_same_device
 from engine.commands.machine import about_machine
 from simulator.catalog.load import load_profile, names, origin
 from simulator.errors import ScenarioError
+from simulator.spec.acceptance import Acceptance
 from simulator.spec.deployment import Deployment
 from simulator.spec.profile import Profile
-from simulator.spec.speculation import Acceptance
 from simulator.spec.step_surface import Device
 
 OVERLOAD = 3.0

@@ -12,7 +12,7 @@ from calibration.check.predict import Predictor, predict, predict_timing
 from calibration.check.replay import Replayed, replay
 from calibration.check.run import Point, Run, durations_s
 from simulator.physics.step import StepShape
-from simulator.spec.speculation import Acceptance
+from simulator.spec.acceptance import Acceptance
 
 
 @dataclass(frozen=True, slots=True)

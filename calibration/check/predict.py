@@ -17,10 +17,11 @@ from simulator.cluster.paths import PathPlanner
 from simulator.cluster.plan import drafted_mix, planner_of
 from simulator.physics.drafted import DraftedStepModel
 from simulator.physics.step_model import CatalogStepModel, step_model_with
+from simulator.spec.acceptance import Acceptance
 from simulator.spec.arrivals import QueuedAtOnceArrivals
 from simulator.spec.deployment import Deployment
 from simulator.spec.profile import Profile
-from simulator.spec.speculation import Acceptance, Chain, NoSpeculation
+from simulator.spec.speculation import Chain, NoSpeculation
 from simulator.spec.workload import Horizon, UniformLengths, Workload
 
 SIMULATED_REQUESTS = 2000

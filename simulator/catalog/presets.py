@@ -1,7 +1,7 @@
 """What a preset of the catalog says in the words of a scenario."""
 
 from simulator.catalog.load import load_acceptance
-from simulator.spec.speculation import Acceptance
+from simulator.spec.acceptance import Acceptance
 
 
 def stated(acceptance: Acceptance) -> Acceptance:

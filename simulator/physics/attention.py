@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from simulator.physics.kv import full_and_sliding_layers, kv_law
+from simulator.spec.draft import KvDtype
 from simulator.spec.hardware import AttentionEfficiency
 from simulator.spec.model import Model
-from simulator.spec.speculation import KvDtype
 
 
 class AffineRate(NamedTuple):

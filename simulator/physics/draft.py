@@ -7,8 +7,8 @@ from typing import Protocol
 from simulator.physics.footprint import flops_per_token
 from simulator.physics.forward import HeadCost, LayersCost, Machine
 from simulator.physics.profiled import UNCALIBRATED, Calibration
+from simulator.spec.draft import AbstractDraft
 from simulator.spec.model import Model
-from simulator.spec.speculation import AbstractDraft
 
 Affine = tuple[float, float]
 """A constant [s], and seconds per position of context."""

@@ -12,7 +12,7 @@ from simulator.errors import ScenarioError
 from simulator.physics.draft import Affine
 from simulator.physics.step import CAUSES, StepCost, StepShape
 from simulator.physics.step_model import Bound, CatalogStepModel, Memo
-from simulator.spec.speculation import Acceptance
+from simulator.spec.acceptance import Acceptance
 
 EXACT_SEQUENCES = 32
 """Up to so many sequences the distribution of a step's rows is exact; beyond, its mean stands for it."""

@@ -13,11 +13,11 @@ from simulator.physics.experts import ExpertLayers
 from simulator.physics.footprint import num_moe_layers
 from simulator.physics.profiled import Calibration, ProfiledExperts
 from simulator.physics.profiled_attention import ProfiledAttention
+from simulator.spec.draft import KvDtype
 from simulator.spec.hardware import Gpu, Links
 from simulator.spec.model import Model
 from simulator.spec.policy import EnginePolicy, Quantisation
 from simulator.spec.profile import Profile
-from simulator.spec.speculation import KvDtype
 
 ACTIVATION_BYTES = 2.0
 """Bytes of an activation between layers (bf16)."""

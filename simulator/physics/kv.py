@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from simulator.spec.draft import KvDtype
 from simulator.spec.model import CompressedKv, Mla, Model
-from simulator.spec.speculation import KvDtype
 
 KV_BYTES: dict[KvDtype, int] = {"fp32": 4, "bf16": 2, "fp8": 1}
 """Bytes of a KV element; FP8's per-tensor scales are left out (a few bytes a layer)."""

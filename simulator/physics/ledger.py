@@ -12,10 +12,10 @@ from simulator.physics.footprint import weight_bytes
 from simulator.physics.kv import KvLaw, block_bytes, kv_law, longest_sequence, sequence_blocks
 from simulator.physics.remedies import ways_to_fit
 from simulator.spec.deployment import Deployment, Engine
+from simulator.spec.draft import Draft
 from simulator.spec.hardware import GIB
 from simulator.spec.model import Model
 from simulator.spec.policy import EnginePolicy, MemoryRule
-from simulator.spec.speculation import Draft
 
 CONTEXTS_TOKENS = (1024, 4096, 8192, 32768, 131072)
 """Contexts at which a ledger counts sequences [tokens]."""

@@ -8,8 +8,8 @@ from simulator.physics.footprint import flops_per_token
 from simulator.physics.forward import Checkpoint, HeadCost, LayersCost, Machine, Split
 from simulator.physics.linear import interpolate
 from simulator.physics.profiled import UNCALIBRATED, Calibration
+from simulator.spec.draft import Draft
 from simulator.spec.model import Model
-from simulator.spec.speculation import Draft
 from simulator.spec.step_surface import ContextGrid, DraftSurface, PromptTable, RowsTable, StepSurface
 
 US = 1e-6

@@ -8,9 +8,9 @@ from typing import NamedTuple, TypeVar
 from simulator.physics.attention import attention_flops
 from simulator.physics.kv import full_and_sliding_layers
 from simulator.physics.linear import interpolate
+from simulator.spec.draft import KvDtype
 from simulator.spec.model import Model
 from simulator.spec.profile import DecodeTable, Heads, PrefillTable, Profile
-from simulator.spec.speculation import KvDtype
 
 MLA_LATENT = 576
 """Elements of the latent vector of the MLA kernels that were measured."""

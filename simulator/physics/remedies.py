@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from simulator.catalog.load import load_gpu, load_quantisation, names
 from simulator.physics.checks import check_deployment
 from simulator.spec.deployment import Deployment
-from simulator.spec.speculation import Draft, DraftSpeculation, NoSpeculation, WeightDtype
+from simulator.spec.draft import Draft, WeightDtype
+from simulator.spec.speculation import DraftSpeculation, NoSpeculation
 
 TENSOR_PARALLEL = (2, 4, 8, 16)
 """Wider splits that are tried [GPUs]."""

@@ -14,9 +14,9 @@ from simulator.physics.forward import Checkpoint, Forward, HeadCost, LayersCost,
 from simulator.physics.measured import MeasuredForward, measured_draft, surface_of, unknown_draft
 from simulator.physics.step import StepCost, StepShape
 from simulator.spec.deployment import Deployment
+from simulator.spec.draft import Draft, WeightDtype
 from simulator.spec.policy import Quantisation
 from simulator.spec.profile import Profile
-from simulator.spec.speculation import Draft, WeightDtype
 
 Bound = Literal["weight_bandwidth", "compute", "kv_bandwidth", "prefill_compute", "collectives", "draft", "host"]
 K = TypeVar("K")

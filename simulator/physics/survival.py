@@ -18,7 +18,7 @@ from simulator.physics.acceptance import (
     survival_from_conditional,
     tokens_per_step,
 )
-from simulator.spec.speculation import Acceptance
+from simulator.spec.acceptance import Acceptance
 
 Floats = NDArray[np.float64]
 NUM_GROUPS = 64

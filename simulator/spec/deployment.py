@@ -6,7 +6,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from simulator.spec.base import Count, Flag, Fraction, Name, Positive, Spec, Text
-from simulator.spec.speculation import KvDtype, NoSpeculation, Speculation, WeightDtype
+from simulator.spec.draft import KvDtype, WeightDtype
+from simulator.spec.speculation import NoSpeculation, Speculation
 
 PriceBasis = Literal["on_demand", "spot", "reserved", "owned", "assumption"]
 UnquantisedPart = Literal["attention", "first_and_last_mlp"]

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from simulator.spec.base import Count, Fraction, Name, Positive, Spec, Text
+from simulator.spec.draft import KvDtype
 from simulator.spec.sources import Sources
-from simulator.spec.speculation import KvDtype
 
 ComputeDtype = Literal["fp32", "bf16", "fp8", "int8", "nvfp4"]
 GIB = 2**30

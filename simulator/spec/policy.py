@@ -4,10 +4,10 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
+from simulator.spec.acceptance import Acceptance
 from simulator.spec.base import Count, CountOrZero, Flag, Fraction, Name, NotNegative, Positive, Spec, Text
 from simulator.spec.hardware import ComputeDtype
 from simulator.spec.sources import Sources
-from simulator.spec.speculation import Acceptance
 
 
 class SchedulerDefaults(Spec):

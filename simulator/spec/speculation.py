@@ -1,143 +1,17 @@
-"""How a deployment speculates: the draft, what is accepted of it, and how much it proposes."""
+"""How a deployment speculates: its drafts, how they are combined, and what they propose in a step."""
 
-from typing import Annotated, Literal, Self
+from itertools import accumulate, pairwise
+from operator import mul
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from simulator.spec.base import Count, CountOrZero, Fraction, Name, NotNegative, Positive, Spec
+from simulator.spec.draft import Draft
 
-WeightDtype = Literal["fp32", "bf16", "fp8", "fp8_block", "int8", "awq_int4", "mxfp4", "nvfp4"]
-KvDtype = Literal["fp32", "bf16", "fp8"]
+Levels = Annotated[tuple[Count, ...], Field(strict=False, min_length=1, max_length=64)]
 
-
-class Acceptance(Spec):
-    """What the target keeps of a draft's tokens, for one class of requests; given in exactly one way."""
-
-    survival: tuple[Fraction, ...] | None = None
-    """Chance that draft position 1, 2, … is accepted at all (vLLM's per-position acceptance rate). Never rises."""
-    tokens_per_step: Annotated[float, Field(strict=True, ge=1, le=1000)] | None = None
-    """Mean committed tokens per step, bonus token included (vLLM's acceptance length); needs `at`."""
-    at: Count | None = None
-    """Draft tokens K at which tokens_per_step was measured."""
-    histogram: dict[CountOrZero, CountOrZero] | None = None
-    """Steps that accepted exactly 0, 1, … draft tokens."""
-    preset: Name | None = None
-    """Name of a measured acceptance curve in the catalog."""
-    drafted: dict[CountOrZero, CountOrZero] | None = None
-    """Steps that proposed exactly 0, 1, … draft tokens, where a draft does not always propose all K (a look-up)."""
-    averaged_over: Literal["steps", "requests"] = "steps"
-    """Whether tokens_per_step is a mean over steps (engine counters) or over requests."""
-    spread: Annotated[float, Field(strict=True, ge=0, le=3)] = 0.0
-    """Standard deviation of a request's own log-odds of acceptance around its class; 0: all requests alike."""
-
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
-        ways = [n for n in ("survival", "tokens_per_step", "histogram", "preset") if getattr(self, n) is not None]
-        if len(ways) != 1:
-            raise ValueError(
-                "acceptance is never assumed: give exactly one of survival, tokens_per_step (with at), histogram, "
-                f"preset; got {', '.join(ways) or 'none'}"
-            )
-        if (self.at is None) != (self.tokens_per_step is None):
-            raise ValueError("tokens_per_step and at belong together")
-        if self.averaged_over == "requests" and self.tokens_per_step is None:
-            raise ValueError("averaged_over: requests goes with tokens_per_step only")
-        return self._check_values()
-
-    def _check_values(self) -> Self:
-        if self.survival is not None:
-            if not self.survival:
-                raise ValueError("survival needs at least one position")
-            for before, after in zip(self.survival, self.survival[1:], strict=False):
-                if after > before:
-                    raise ValueError(f"survival never rises from one position to the next, but {before:g} → {after:g}")
-        if self.tokens_per_step is not None and self.at is not None and self.tokens_per_step > self.at + 1:
-            raise ValueError(f"{self.at} draft tokens commit at most {self.at + 1} tokens a step")
-        if self.histogram is not None and sum(self.histogram.values()) == 0:
-            raise ValueError("the histogram holds no step")
-        return self._check_drafted()
-
-    def _check_drafted(self) -> Self:
-        """What is accepted was drafted; shares are compared to the third decimal, as they are printed."""
-        if self.drafted is None:
-            return self
-        if self.preset is not None:
-            raise ValueError(
-                "a preset says itself what it drafts: drafted goes with survival, histogram, tokens_per_step"
-            )
-        if sum(self.drafted.values()) == 0:
-            raise ValueError("drafted holds no step")
-        if self.tokens_per_step is not None and self.at is not None:
-            most = 1.0 + sum(self.reach(i) for i in range(1, self.at + 1))
-            if self.tokens_per_step > most + 1e-3:
-                raise ValueError(f"{self.tokens_per_step:g} tokens per step, but drafts as in drafted allow {most:.4g}")
-        for position, share in enumerate(self._accepted_shares(), start=1):
-            if share > self.reach(position) + 1e-3:
-                raise ValueError(
-                    f"position {position} is accepted in {share:.4g} of the steps, but drafted in "
-                    f"{self.reach(position):.4g} of them"
-                )
-        return self
-
-    def _accepted_shares(self) -> tuple[float, ...]:
-        """Survival, where it is given by position."""
-        if self.histogram is None:
-            return self.survival or ()
-        steps, most = sum(self.histogram.values()), max(self.histogram)
-        return tuple(sum(n for j, n in self.histogram.items() if j >= i) / steps for i in range(1, most + 1))
-
-    def reach(self, position: int) -> float:
-        """Share of steps that propose a draft token at this position [0 to 1]."""
-        if self.drafted is None:
-            return 1.0
-        return sum(n for tokens, n in self.drafted.items() if tokens >= position) / sum(self.drafted.values())
-
-
-class AbstractDraft(Spec):
-    """A draft known by its costs only."""
-
-    flops_ratio: Positive
-    """Draft FLOPs per token ÷ target FLOPs per token: prices the draft's prefill."""
-    latency_ratio: Positive
-    """Time of one draft pass ÷ time of one plain target step at the same batch and context. Measure it: it is not the
-    FLOP ratio."""
-    weights_gb: NotNegative
-    """Draft weights [10^9 bytes], over the whole replica."""
-    kv_bytes_per_token: CountOrZero
-    """Draft KV bytes per token of context, over the whole replica."""
-
-
-class Draft(Spec):
-    """One draft model, from the catalog or abstract."""
-
-    model: Name | None = None
-    """A model of the catalog; give this, `abstract` or `measured`."""
-    abstract: AbstractDraft | None = None
-    """The draft's costs, when no architecture is known."""
-    measured: Name | None = None
-    """A draft without a model whose cost was measured with the target on this device: `lookup`. It holds no memory."""
-    weights: WeightDtype = "bf16"
-    kv: KvDtype = "bf16"
-    tensor_parallel: Count = 1
-    """GPUs over which the draft is split; below the target's, the other GPUs wait for it."""
-    acceptance: dict[Name, Acceptance]
-    """By class of the workload; `all` stands for every class that is not named."""
-
-    @model_validator(mode="after")
-    def _model_or_abstract(self) -> Self:
-        ways = [way for way in ("model", "abstract", "measured") if getattr(self, way) is not None]
-        if len(ways) != 1:
-            raise ValueError("a draft is a catalog `model`, `abstract` or `measured`, exactly one of the three")
-        if self.model is None:
-            unused = {"weights", "kv", "tensor_parallel"} & self.model_fields_set
-            if unused:
-                what = "an abstract" if self.abstract is not None else "a measured"
-                raise ValueError(f"{what} draft has no {', '.join(sorted(unused))}: its costs are given as they are")
-        return self
-
-    def acceptance_of(self, class_name: str) -> Acceptance:
-        """What is accepted of it in requests of a class of the workload."""
-        return self.acceptance[class_name] if class_name in self.acceptance else self.acceptance["all"]
+Path = Annotated[tuple[Annotated[int, Field(strict=True, ge=0, le=63)], ...], Field(strict=False, min_length=1)]
 
 
 class Chain(Spec):
@@ -147,6 +21,107 @@ class Chain(Spec):
     draft_tokens: CountOrZero
     """Draft tokens K proposed per step, the root not counted."""
 
+    @property
+    def depth(self) -> int:
+        """Most draft tokens that a step can accept."""
+        return self.draft_tokens
+
+
+class Tree(Spec):
+    """A tree of fixed widths: every node of level i has widths[i] children."""
+
+    shape: Literal["tree"]
+    widths: Levels
+    """Children of the root, of each node below it, and so on."""
+
+    @property
+    def depth(self) -> int:
+        """Most draft tokens that a step can accept."""
+        return len(self.widths)
+
+    @property
+    def draft_tokens(self) -> int:
+        """Nodes that are verified, root not counted."""
+        return sum(accumulate(self.widths, mul))
+
+
+class NodesTree(Spec):
+    """A tree given node by node, as Medusa and Sequoia write theirs."""
+
+    shape: Literal["nodes"]
+    paths: Annotated[tuple[Path, ...], Field(strict=False, min_length=1, max_length=1024)]
+    """Of each node, which child to take from the root on: [0] is the root's best child, [0, 1] that one's second."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        known = set(self.paths)
+        if len(known) != len(self.paths):
+            raise ValueError("a node stands twice among paths")
+        for path in self.paths:
+            before = (path[:-1], *((*path[:-1], path[-1] - 1) for _ in range(min(path[-1], 1))))
+            if missing := [list(node) for node in before if node and node not in known]:
+                raise ValueError(f"node {list(path)} needs {missing[0]}: parents and better siblings come first")
+        return self
+
+    @property
+    def depth(self) -> int:
+        """Most draft tokens that a step can accept."""
+        return max(map(len, self.paths))
+
+    @property
+    def draft_tokens(self) -> int:
+        """Nodes that are verified, root not counted."""
+        return len(self.paths)
+
+
+class DynamicTree(Spec):
+    """The best nodes of a tree that grows by the draft's own confidence (EAGLE-2 and -3)."""
+
+    shape: Literal["dynamic_tree"]
+    depth: Count
+    """Passes of the draft, and most draft tokens that a step can accept."""
+    top_k: Count
+    """Nodes that each pass expands, and children of each."""
+    nodes: Count
+    """Nodes that are verified, root not counted."""
+
+    @model_validator(mode="after")
+    def _enough(self) -> Self:
+        most = self.top_k + (self.depth - 1) * self.top_k**2
+        if not self.depth <= self.nodes <= most:
+            raise ValueError(
+                f"{self.nodes} nodes: depth {self.depth} with top_k {self.top_k} takes from {self.depth} to {most}"
+            )
+        return self
+
+    @property
+    def draft_tokens(self) -> int:
+        """Nodes that are verified, root not counted."""
+        return self.nodes
+
+
+class BestTree(Spec):
+    """The tree that commits most tokens per second by the measured verify curve (Sequoia)."""
+
+    shape: Literal["best_tree"]
+    max_depth: Annotated[Count, Field(le=64)] = 8
+    max_nodes: Annotated[Count, Field(le=1024)] = 64
+    at_sequences: Count = 1
+    """Batch for which it is chosen; it is not changed while serving."""
+
+    @property
+    def depth(self) -> int:
+        """Most draft tokens that a step can accept, whatever is chosen."""
+        return self.max_depth
+
+    @property
+    def draft_tokens(self) -> int:
+        """Most nodes that are verified, root not counted, whatever is chosen."""
+        return self.max_nodes
+
+
+Proposed = Annotated[Chain | Tree | NodesTree | DynamicTree | BestTree, Field(discriminator="shape")]
+
 
 class SingleDraft(Spec):
     """One draft serves all requests."""
@@ -154,8 +129,76 @@ class SingleDraft(Spec):
     kind: Literal["single"] = "single"
 
 
+class DraftRouter(Spec):
+    """The small model that says which draft serves a request; it runs once, with the prompt."""
+
+    parameters: Positive
+    """Its weights, in bf16 [count]."""
+    latency_s: NotNegative
+    """What it adds to the step that computes the prompt [s]."""
+
+
+class Routed(Spec):
+    """A router picks one draft for each request."""
+
+    kind: Literal["routed"]
+    routes: dict[Name, Name]
+    """Class of the workload → the draft that is right for it; `all` stands for every class that is not named."""
+    accuracy: dict[Name, Fraction]
+    """Class → share of its requests that get that draft; `all` as above. The others get the fallback."""
+    fallback: Name
+    """Draft of requests that were sent astray."""
+    router: DraftRouter
+
+
+class RecursiveRejection(Spec):
+    """Acceptance of a union from that of its drafts, tried one after the other against what the target has left."""
+
+    correlation: Fraction
+    """How alike the drafts' rejections are: of its own acceptance a later draft keeps 1 − correlation where those
+    before it were rejected. 1: what the first misses, all miss; 0: independent, an optimistic case to be chosen."""
+    order: tuple[Name, ...] | None = None
+    """In which order drafts are tried (default: by class, the best first)."""
+
+
+class Union(Spec):
+    """All drafts propose, and one tree of their chains is verified."""
+
+    kind: Literal["union"]
+    survival: dict[Name, tuple[Fraction, ...]] | None = None
+    """By class: measured chance that position 1, 2, … is accepted from any of the drafts."""
+    recursive_rejection: RecursiveRejection | None = None
+    """Or the drafts' own acceptance, put together by a stated law."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.survival is None) == (self.recursive_rejection is None):
+            raise ValueError(
+                "a union's acceptance is never assumed: give its measured survival by class, or recursive_rejection "
+                "with the correlation of its drafts"
+            )
+        for name, curve in (self.survival or {}).items():
+            if not curve or any(after > before for before, after in pairwise(curve)):
+                raise ValueError(f"survival of class {name}: at least one position, and it never rises")
+        return self
+
+
+class Series(Spec):
+    """Drafts take their turns."""
+
+    kind: Literal["series"] = "series"
+
+
+class ParallelStreams(Spec):
+    """Drafts run at the same time on streams of their own."""
+
+    kind: Literal["parallel"]
+    contention: Annotated[float, Field(strict=True, ge=0, le=1)]
+    """0: as long as the longest alone; 1: as long as all one after the other. Measure it."""
+
+
 class Colocated(Spec):
-    """The draft runs on the target's GPUs, between its steps."""
+    """The drafts run on the target's GPUs, between its steps."""
 
     kind: Literal["colocated"] = "colocated"
 
@@ -172,26 +215,77 @@ class NoSpeculation(Spec):
     kind: Literal["none"]
 
 
-class DraftSpeculation(Spec):
-    """Speculation by a separate draft model."""
+WAY_OF_KIND = {"heads": "head", "ngram": "ngram", "moe_subset": "moe_subset"}
+"""Kinds that are only another name for drafts of one way."""
 
-    kind: Literal["drafts"]
+
+class DraftSpeculation(Spec):
+    """Speculation: drafts propose, the target verifies."""
+
+    kind: Literal["drafts", "heads", "ngram", "moe_subset"]
+    """drafts: of any way; the others: every draft is of this way."""
     drafts: dict[Name, Draft]
-    """The draft, by a name of your own."""
-    propose: Chain
-    combine: SingleDraft = SingleDraft()
+    """Drafts by names of your own."""
+    propose: Proposed
+    combine: Annotated[SingleDraft | Routed | Union, Field(discriminator="kind")] = SingleDraft()
+    streams: Annotated[Series | ParallelStreams, Field(discriminator="kind")] = Series()
+    """How several drafts share the GPU in a step."""
     placement: Colocated = Colocated()
     policy: FixedPolicy = FixedPolicy()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _usual_kinds(cls, data: Any) -> Any:
+        """A chain, one draft, in series: where no shape or kind is written."""
+        if not isinstance(data, dict):
+            return data
+        usual = {"propose": {"shape": "chain"}, "combine": {"kind": "single"}, "streams": {"kind": "series"}}
+        found = {key: kind | data[key] for key, kind in usual.items() if isinstance(data.get(key), dict)}
+        return data | found
+
     @model_validator(mode="after")
-    def _one_draft(self) -> Self:
-        if len(self.drafts) != 1:
-            raise ValueError(f"combine: single takes exactly one draft, got {len(self.drafts)}")
+    def _consistent(self) -> Self:
+        way = WAY_OF_KIND.get(self.kind)
+        for name, draft in self.drafts.items():
+            if way is not None and draft.way != way:
+                raise ValueError(
+                    f"kind {self.kind}: draft {name} is given by `{draft.way}`, not by `{way}`; kind drafts takes any"
+                )
+        self._count_drafts()
+        self._names_of_combine()
         return self
+
+    def _count_drafts(self) -> None:
+        count = len(self.drafts)
+        if self.combine.kind == "single" and count != 1:
+            raise ValueError(f"combine: single takes exactly one draft, got {count}; say routed or union for several")
+        if self.combine.kind != "single" and count > 8:
+            raise ValueError(f"{count} drafts: at most 8")
+        if count == 1 and self.streams.kind == "parallel":
+            raise ValueError("streams: parallel has no effect with one draft; leave it out")
+
+    def _names_of_combine(self) -> None:
+        combine = self.combine
+        if combine.kind == "routed":
+            for where, name in (*combine.routes.items(), ("fallback", combine.fallback)):
+                if name not in self.drafts:
+                    known = ", ".join(self.drafts)
+                    raise ValueError(f"routed: {where} names {name}, which is not among the drafts ({known})")
+        if combine.kind == "union" and combine.recursive_rejection is not None:
+            order = combine.recursive_rejection.order
+            if order is not None and sorted(order) != sorted(self.drafts):
+                raise ValueError(f"order names each draft once ({', '.join(self.drafts)}); got {', '.join(order)}")
+        if combine.kind == "union" and self.propose.shape != "chain":
+            raise ValueError("a union verifies a tree of its drafts' chains: propose a chain")
+
+    @property
+    def draft_tokens(self) -> int:
+        """Most draft tokens of all drafts that a step verifies per sequence, root not counted."""
+        return self.propose.draft_tokens * (len(self.drafts) if self.combine.kind == "union" else 1)
 
     @property
     def draft(self) -> Draft:
-        """The only draft."""
+        """The only draft, where there is one."""
         return next(iter(self.drafts.values()))
 
 

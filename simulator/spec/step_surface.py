@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from simulator.spec.base import Count, Flag, Fraction, Name, NotNegative, Spec, Text
-from simulator.spec.speculation import KvDtype, WeightDtype
+from simulator.spec.draft import KvDtype, WeightDtype
 
 Knots = Annotated[tuple[Count, ...], Field(min_length=2)]
 Micros = tuple[NotNegative, ...]

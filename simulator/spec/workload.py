@@ -158,6 +158,8 @@ class Workload(Spec):
     lengths: Lengths
     classes: dict[Name, Fraction] = Field(default_factory=lambda: {"all": 1.0})
     """Share of each task class; acceptance is looked up by class. The shares sum to 1."""
+    temperature: Annotated[float, Field(strict=True, ge=0, le=2)] | None = None
+    """Sampling temperature of all requests; drafts that were measured at several have their acceptance at it."""
     prefix: Prefix = Prefix()
     max_output_tokens: Count | None = None
     """Longest output that requests ask for: outputs are cut there, and an engine that reserves KV reserves for it."""

@@ -7,8 +7,8 @@ import yaml
 
 from simulator.errors import ScenarioError
 from simulator.physics.survival import survival_for
+from simulator.spec.acceptance import Acceptance
 from simulator.spec.policy import AcceptancePreset
-from simulator.spec.speculation import Acceptance
 
 torch = pytest.importorskip("torch", reason="the engine needs torch")
 

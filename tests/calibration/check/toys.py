@@ -8,7 +8,7 @@ from calibration.check.predict import Predictor
 from calibration.check.run import Composition, EngineLimits, Point, RequestRow, Run, StepTaken
 from engine.sequence import Request
 from engine.trace import StepShape
-from simulator.spec.speculation import Acceptance
+from simulator.spec.acceptance import Acceptance
 from tests.engine.toys import make_engine, random_prompts, tiny_weights
 from tests.simulator.physics.surfaces import deployment, lookup, profile
 

@@ -16,7 +16,7 @@ from simulator.physics.survival import (
     survival_for,
     survival_of_curve,
 )
-from simulator.spec.speculation import Acceptance
+from simulator.spec.acceptance import Acceptance
 
 MTP = "deepseek-v4-pro-mtp-thinking-on"
 vectors = st.lists(st.floats(0, 1), min_size=1, max_size=8).map(lambda s: tuple(sorted(s, reverse=True)))

@@ -18,9 +18,9 @@ from simulator.physics.drafted import (
 from simulator.physics.step import CAUSES, StepShape
 from simulator.physics.step_model import step_model_with
 from simulator.physics.survival import acceptance_table, mean_over_steps, survival_for
+from simulator.spec.acceptance import Acceptance
 from simulator.spec.deployment import Deployment
 from simulator.spec.policy import AcceptancePreset
-from simulator.spec.speculation import Acceptance
 
 K = 3
 MIX = (0.4, 0.1, 0.2, 0.3)
