@@ -6,6 +6,7 @@ NOT_YET = "is not modelled yet"
 _DISAGGREGATION = f"prefill/decode disaggregation {NEVER}: every replica does both"
 _ONE_MODEL = f"a fleet of several models {NEVER}: a deployment serves one target; write one scenario per model"
 _MIG = f"MIG {NEVER}: a replica owns whole GPUs"
+_LOSSY = f"acceptance that changes the output (Medusa's typical acceptance) {NEVER}: the target verifies losslessly"
 _LORA = f"LoRA {NEVER}: give the served model as it is"
 
 KEYS: dict[str, str] = {
@@ -16,18 +17,11 @@ KEYS: dict[str, str] = {
     **dict.fromkeys(("lora", "loras", "lora_adapters", "enable_lora", "max_loras"), _LORA),
     "pipeline_parallel": f"pipeline parallelism {NOT_YET}: use tensor_parallel",
     "enable_prefix_caching": "vLLM's name of it; here write prefix_cache: true in engine",
-    "widths": f"tree speculation {NOT_YET}: propose {{shape: chain, draft_tokens: K}}",
+    **dict.fromkeys(("typical_acceptance", "posterior_threshold", "posterior_alpha"), _LOSSY),
 }
 """Unknown key → what to say instead of only `unknown key`."""
 
 VALUES: dict[str, str] = {
-    "heads": f"speculation by heads (EAGLE, MTP) {NOT_YET}",
-    **dict.fromkeys(("eagle", "eagle2", "eagle3", "mtp", "medusa"), f"speculation by heads (EAGLE, MTP) {NOT_YET}"),
-    "ngram": f"n-gram speculation {NOT_YET}",
-    "moe_subset": f"speculation by a subset of the experts {NOT_YET}",
-    "tree": f"tree speculation {NOT_YET}",
-    "routed": f"routing between drafts {NOT_YET}",
-    "union": f"the union of several drafts {NOT_YET}",
     "dedicated": f"placement on dedicated draft GPUs {NOT_YET}",
     "by_batch": f"a draft schedule by batch {NOT_YET}",
     "goodput": f"the goodput policy {NOT_YET}",

@@ -24,10 +24,37 @@ OURS: dict[str, str] = {
     **dict.fromkeys(("max_running_requests", "max_batch_size", "batch_size"), "max_num_seqs"),
     **dict.fromkeys(("num_requests", "num_prompts"), "requests"),
     **dict.fromkeys(("warmup", "num_warmups"), "warmup_requests"),
-    **dict.fromkeys(("model_name", "model_id"), "model"),
+    **dict.fromkeys(("model_name", "model_id", "speculative_draft_model_path"), "model"),
+    **dict.fromkeys(("topk", "eagle_topk"), "top_k"),
+    **dict.fromkeys(("total_tokens", "num_nodes", "tree_nodes"), "nodes"),
+    **dict.fromkeys(("tree", "choices", "medusa_choices", "speculative_token_tree"), "paths"),
+    **dict.fromkeys(("num_layers", "num_hidden_layers", "num_nextn_predict_layers"), "layers"),
+    **dict.fromkeys(("draft_vocab_size", "hot_vocab_size"), "vocab_size"),
+    **dict.fromkeys(("num_experts", "experts"), "resident_experts"),
+    **dict.fromkeys(("num_experts_per_tok", "moe_top_k"), "active_experts"),
+    **dict.fromkeys(("draft_tensor_parallel_size", "speculative_draft_tensor_parallel_size"), "tensor_parallel"),
     "usd_per_hour": "usd_per_gpu_hour",
 }
 """Their name → ours, where the place has ours."""
+
+_HEADS = "write kind: heads, and in the draft head: {{method: {}}}"
+_SGLANG = (
+    "SGLang's chain (topk 1) is propose {shape: chain, draft_tokens: STEPS}; its tree is {shape: dynamic_tree, "
+    "depth: STEPS, top_k: TOPK, nodes: DRAFT_TOKENS − 1}: SGLang counts the root"
+)
+
+OTHER_KINDS: dict[str, str] = {
+    **dict.fromkeys(("eagle", "eagle1", "eagle2"), _HEADS.format("eagle")),
+    "eagle3": _HEADS.format("eagle3"),
+    **dict.fromkeys(("mtp", "nextn", "deepseek_mtp"), _HEADS.format("mtp")),
+    **dict.fromkeys(("medusa", "p-eagle", "p_eagle", "dspark", "dflash"), _HEADS.format("parallel")),
+    **dict.fromkeys(("draft_model", "draft", "standalone"), "write kind: drafts"),
+    **dict.fromkeys(("lookup", "prompt_lookup", "suffix"), "write kind: ngram, and in the draft ngram: {}"),
+    "router": "write kind: routed",
+    **dict.fromkeys(("eagle_tree", "top_k", "topk"), "write shape: dynamic_tree, with depth, top_k and nodes"),
+    "sequoia": "write shape: best_tree",
+}
+"""Unknown value of `kind` or `shape` → what to write instead."""
 
 INSTEAD: dict[str, str] = {
     **dict.fromkeys(
@@ -38,6 +65,15 @@ INSTEAD: dict[str, str] = {
         ("acceptance_rate", "alpha", "acceptance_prob"),
         "one rate does not say how acceptance falls with position; give survival: [S1, S2, …], or tokens_per_step "
         "with at",
+    ),
+    **dict.fromkeys(("speculative_num_steps", "speculative_eagle_topk", "speculative_num_draft_tokens"), _SGLANG),
+    **dict.fromkeys(
+        ("speculative_config", "speculative_algorithm"),
+        "stands in speculation: {kind, drafts, propose}; see `specfleet init`",
+    ),
+    **dict.fromkeys(
+        ("prompt_lookup_max", "prompt_lookup_min"),
+        "how often a look-up finds something is part of its acceptance (histogram and drafted)",
     ),
     **dict.fromkeys(
         ("duration", "duration_s", "time_s"), "how much is simulated is said in requests: rate × seconds of them"

@@ -3,13 +3,19 @@
 from dataclasses import replace
 
 from scenarios.problems import Problem, dotted, shown, way_out
+from scenarios.shape import TAGS
 from scenarios.yaml_nodes import Node, child
+from simulator.spec.draft import WAYS
 
 EXCLUSIVE: tuple[frozenset[str], ...] = (
     frozenset({"catalog", "usd_per_gpu_hour"}),
     frozenset({"survival", "tokens_per_step", "histogram", "preset"}),
+    frozenset({"survival", "recursive_rejection"}),
+    frozenset(WAYS),
 )
 """Ways to say one thing: a mapping that says it in another way than the inherited one replaces it."""
+_UNWRITTEN = {"shape": "chain"}
+"""What is meant where a tag that may be left out is."""
 
 
 def resolve_extends(root: Node) -> tuple[Node, list[Problem]]:
@@ -80,12 +86,12 @@ def merge(base: Node, over: Node) -> Node:
 
 def replaces(base: Node, over: Node) -> bool:
     """Whether a mapping stands for itself: its kind differs, or it says in another way what the base says."""
-    for key in ("kind", "shape"):
-        ours, theirs = child(over, key), child(base, key)
-        if ours is not None and theirs is not None and ours.value != theirs.value:
-            return True
     if not isinstance(base.value, dict) or not isinstance(over.value, dict):
         return False
+    for key in TAGS:
+        ours, theirs = child(over, key), child(base, key)
+        if ours is not None and (theirs.value if theirs is not None else _UNWRITTEN.get(key, ours.value)) != ours.value:
+            return True
     ours_stated, theirs_stated = set(over.value), set(base.value)
     return any(
         bool(ways & ours_stated) and bool(ways & theirs_stated) and ways & ours_stated != ways & theirs_stated

@@ -1,6 +1,7 @@
 """What the specs allow at a place of a scenario file: walks their types along the data."""
 
 import types
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
@@ -10,6 +11,8 @@ from simulator.spec.scenario import Scenario
 
 FILE_KEYS = ("sweep", "assert")
 """Keys of a file that no point of it has."""
+TAGS = ("kind", "shape")
+"""Keys that tell the branches of a union apart."""
 DEPLOYMENT_KEYS = ("extends",)
 """Keys of a deployment in a file that are gone once it is resolved."""
 
@@ -42,17 +45,28 @@ def is_model(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
+def tag(annotation: Any) -> str | None:
+    """The key by which the branches of a union are told apart: `kind` or `shape`; None where they have none."""
+    models = [option for option in branches(bare(annotation)) if is_model(option)]
+    return next((key for key in TAGS if any(key in model.model_fields for model in models)), None)
+
+
 def kinds(annotation: Any) -> dict[str, Any]:
-    """Value of `kind` → the branch of a union that has it."""
-    found: dict[str, Any] = {}
+    """Value of the tag → the branch of a union that has it."""
+    key, found = tag(annotation), dict[str, Any]()
     for option in branches(bare(annotation)):
-        if is_model(option) and "kind" in option.model_fields:
-            found |= dict.fromkeys(get_args(option.model_fields["kind"].annotation), option)
+        if is_model(option) and key in option.model_fields:
+            found |= dict.fromkeys(get_args(option.model_fields[key].annotation), option)
     return found
 
 
+def _usual(key: str, options: Iterable[Any]) -> Any:
+    """The branch that is meant where the tag is not written: the one with a default; None without such a branch."""
+    return next((option for option in options if not option.model_fields[key].is_required()), None)
+
+
 def choose(annotation: Any, data: Any) -> Any:
-    """The branch that the data means; None when its `kind` is none of the union's."""
+    """The branch that the data means; None when its tag is none of the union's."""
     annotation = bare(annotation)
     options = branches(annotation)
     if len(options) == 1:
@@ -60,9 +74,9 @@ def choose(annotation: Any, data: Any) -> Any:
     models = [option for option in options if is_model(option)]
     if not isinstance(data, dict):
         return next((option for option in options if not is_model(option)), None)
-    if by_kind := kinds(annotation):
-        kind = data.get("kind")
-        return by_kind.get(kind) if isinstance(kind, str) else None
+    if key := tag(annotation):
+        by_kind, kind = kinds(annotation), data.get(key)
+        return by_kind.get(kind) if isinstance(kind, str) else None if key in data else _usual(key, by_kind.values())
     return max(models, key=lambda model: _likeness(model, data), default=None)
 
 

@@ -4,14 +4,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from scenarios import hints, not_modelled
 from scenarios.catalog_names import known_names
-from scenarios.other_names import INSTEAD, OURS, homes
+from scenarios.other_names import INSTEAD, OTHER_KINDS, OURS, homes
 from scenarios.problems import Path, Problem, dotted, nearest, shown, way_out
 from scenarios.shape import (
     DEPLOYMENT_KEYS,
@@ -24,6 +24,7 @@ from scenarios.shape import (
     is_model,
     is_union,
     kinds,
+    tag,
     type_at,
 )
 from scenarios.yaml_nodes import Node, place_of, plain
@@ -87,7 +88,7 @@ def problems_of(error: ValidationError, root: Node) -> Iterator[Problem]:
             continue
         message, path = WORDINGS.get(fault.error["type"], _as_it_says)(fault), fault.path
         if fault.error["type"] == "union_tag_invalid":
-            path = (*path, "kind")
+            path = (*path, tag(child_type(fault.parent, fault.key)) or "kind")
         if not path and (named := re.match(r"deployments\.(.{1,80}?): ", message)):
             path, message = ("deployments", named[1]), message[named.end() :]
         node = place_of(root, path)
@@ -185,9 +186,8 @@ def _is_at(place: str, path: Path) -> bool:
 
 def _with_kind(fault: Fault) -> str:
     """The kind that decides which keys there are."""
-    kind = fault.parent.model_fields.get("kind") if is_model(fault.parent) else None
-    words = get_args(kind.annotation) if kind is not None else ()
-    return f"kind {words[0]} takes " if words else "known: "
+    key = tag(fault.parent)
+    return f"{key} {next(iter(kinds(fault.parent)))} takes " if key is not None else "known: "
 
 
 def _missing(fault: Fault) -> str:
@@ -214,17 +214,18 @@ def _not_listed(fault: Fault) -> str:
 
 def _unknown_kind(fault: Fault) -> str:
     allowed = _listed(fault.context("expected_tags"))
-    tag = fault.context("tag")
-    if tag in not_modelled.VALUES:
-        return f"{not_modelled.VALUES[tag]}; known: {', '.join(allowed)}"
-    close = way_out(tag, allowed)
+    word, key = fault.context("tag"), tag(child_type(fault.parent, fault.key))
+    if word in not_modelled.VALUES:
+        return f"{not_modelled.VALUES[word]}; known: {', '.join(allowed)}"
+    theirs = OTHER_KINDS.get(word.lower()) if "speculation" in fault.path else None
+    close = theirs or way_out(word, allowed)
     known = "" if close.startswith("known") else f"; known: {', '.join(allowed)}"
-    return f"{shown(tag)}: unknown kind; {close}{known}"
+    return f"{shown(word)}: unknown {key}; {close}{known}"
 
 
 def _no_kind(fault: Fault) -> str:
-    known = ", ".join(kinds(child_type(fault.parent, fault.key)))
-    return f"kind is missing; known: {known}"
+    union = child_type(fault.parent, fault.key)
+    return f"{tag(union)} is missing; known: {', '.join(kinds(union))}"
 
 
 def _no_mapping(fault: Fault) -> str:
