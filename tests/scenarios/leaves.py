@@ -9,8 +9,6 @@ ROOT = ""
 IT = "deployments.*."
 AT = "workload.arrivals"
 LONG = "workload.lengths"
-DRAFT = f"{IT}speculation[drafts].drafts.*."
-ACCEPTED = f"{DRAFT}acceptance.*."
 
 QUEUE = ("deployments.it.engine.max_num_seqs=2",)
 UNEVEN = ("workload.lengths={kind: uniform, prompt_tokens: [20, 900], output_tokens: [5, 60]}",)
@@ -43,23 +41,6 @@ QUANTILES = ("workload.lengths={kind: quantiles, prompt_tokens: [9, 99], output_
 PRICED = ("deployments.it.price={usd_per_gpu_hour: 3, basis: spot, source: a talk, as_of: 2026-01-31}",)
 LISTED = ("deployments.it.price={catalog: nebius-on-demand}",)
 WAIT = ("deployments.it.engine.batch_wait={steps: 50, budget_share: 0.9}", "workload.arrivals.rate_per_s=30")
-SMALL = "model: llama-3.2-1b"
-ABSTRACT = "abstract: {flops_ratio: 0.1, latency_ratio: 0.2, weights_gb: 2, kv_bytes_per_token: 30000}"
-
-
-def drafted(acceptance: str = "survival: [0.8, 0.6, 0.5]", model: str = SMALL) -> tuple[str, ...]:
-    """A set that makes the deployment speculate."""
-    return (
-        f"deployments.it.speculation={{kind: drafts, drafts: {{d: {{{model}, acceptance: {{all: {{{acceptance}}}}}}}}}, "
-        "propose: {shape: chain, draft_tokens: 2}}",
-    )
-
-
-SPEC = drafted()
-COUNTED = drafted("tokens_per_step: 2.2, at: 3, spread: 1")
-HISTOGRAM = drafted("histogram: {0: 3, 1: 3, 2: 3}")
-PRESET = drafted("preset: glm-5.2-fp8-mtp-thinking-on")
-GIVEN = drafted(model=ABSTRACT)
 
 
 class Leaf(NamedTuple):
@@ -193,31 +174,4 @@ ENGINE = [
     leaf(f"{IT}engine.cuda_graph_max_tokens", TINY, "0", "requests"),
 ]
 
-SPECULATION = [
-    leaf(f"{IT}speculation[none].kind", (), "ngram", "refused"),
-    leaf(f"{IT}speculation[drafts].kind", SPEC, "none", "refused"),
-    leaf(f"{DRAFT}model", SPEC, "qwen3-0.6b", "requests"),
-    leaf(f"{DRAFT}measured", SPEC, "lookup", "refused"),
-    leaf(f"{DRAFT}abstract.flops_ratio", GIVEN, "0.3", "requests"),
-    leaf(f"{DRAFT}abstract.latency_ratio", GIVEN, "0.3", "requests"),
-    leaf(f"{DRAFT}abstract.weights_gb", GIVEN, "3", "memory"),
-    leaf(f"{DRAFT}abstract.kv_bytes_per_token", GIVEN, "60000", "memory"),
-    leaf(f"{DRAFT}weights", SPEC, "fp8", "requests"),
-    leaf(f"{DRAFT}kv", SPEC, "fp8", "memory"),
-    leaf(f"{DRAFT}tensor_parallel", (*SPEC, "deployments.it.target.tensor_parallel=2"), "2", "requests"),
-    leaf(f"{ACCEPTED}survival", SPEC, "[0.9, 0.3]", "requests"),
-    leaf(f"{ACCEPTED}tokens_per_step", COUNTED, "2.5", "requests"),
-    leaf(f"{ACCEPTED}at", COUNTED, "4", "requests"),
-    leaf(f"{ACCEPTED}histogram", HISTOGRAM, "{0: 1, 1: 3, 2: 9}", "requests"),
-    leaf(f"{ACCEPTED}drafted", SPEC, "{0: 1, 3: 9}", "requests"),
-    leaf(f"{ACCEPTED}preset", PRESET, "deepseek-v4-pro-mtp-thinking-off", "requests"),
-    leaf(f"{ACCEPTED}averaged_over", COUNTED, "requests", "requests"),
-    leaf(f"{ACCEPTED}spread", SPEC, "2", "requests"),
-    leaf(f"{IT}speculation[drafts].propose.shape", SPEC, "tree", "refused"),
-    leaf(f"{IT}speculation[drafts].propose.draft_tokens", SPEC, "1", "requests"),
-    leaf(f"{IT}speculation[drafts].combine.kind", SPEC, "union", "refused"),
-    leaf(f"{IT}speculation[drafts].placement.kind", SPEC, "dedicated", "refused"),
-    leaf(f"{IT}speculation[drafts].policy.kind", SPEC, "goodput", "refused"),
-]
-
-LEAVES = [*FILE, *ARRIVALS, *LENGTHS, *WORKLOAD, *DEPLOYMENT, *ENGINE, *SPECULATION]
+LEAVES = [*FILE, *ARRIVALS, *LENGTHS, *WORKLOAD, *DEPLOYMENT, *ENGINE]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scenarios.load import load_scenario
-from scenarios.shape import bare, branches, is_model
+from scenarios.shape import bare, branches, is_model, kinds
 from scenarios.store import resolved_document
 from simulator.errors import ScenarioError
 from simulator.physics.ledger import memory_ledger
@@ -17,6 +17,7 @@ from simulator.planning.study import study, to_json_ready
 from simulator.run import simulate_once
 from simulator.spec.scenario import Scenario
 from tests.scenarios.leaves import LEAVES
+from tests.scenarios.speculation_leaves import SPECULATION
 
 BASE = """\
 schema_version: 1
@@ -74,7 +75,7 @@ def load(tmp_path_factory):
     return load_with
 
 
-@pytest.mark.parametrize("leaf", LEAVES, ids=lambda leaf: leaf.place)
+@pytest.mark.parametrize("leaf", [*LEAVES, *SPECULATION], ids=lambda leaf: leaf.place)
 def test_a_leaf_changes_an_output_or_is_refused(leaf, load):
     before = load(leaf.given)
 
@@ -102,10 +103,9 @@ def leaves(annotation, place=""):
 
 
 def label(option):
-    """Name of a branch: its kind, or its type's name."""
-    kind = option.model_fields.get("kind") if is_model(option) else None
-    return get_args(kind.annotation)[0] if kind is not None else option.__name__
+    """Name of a branch: its kind or shape, or its type's name."""
+    return next(iter(kinds(option)), None) or option.__name__
 
 
 def test_the_table_holds_every_leaf_of_the_schema_and_no_other():
-    assert sorted(leaf.place for leaf in LEAVES) == sorted(set(leaves(Scenario)))
+    assert sorted(leaf.place for leaf in [*LEAVES, *SPECULATION]) == sorted(set(leaves(Scenario)))
