@@ -59,6 +59,8 @@ class Engine:
         self.rng, self.forced, self.clock = rng, forced, clock
         self.pool = BlockPool(options.kv_blocks, options.block_tokens)
         self.store = target.new_store(options.kv_blocks, options.block_tokens)
+        if drafter is not None:
+            drafter.attach(target, self.store)
         self._pass = passes(target, self.store)
         self.scheduler = Scheduler(options.limits, self.pool)
         self.steps: list[StepRow] = []

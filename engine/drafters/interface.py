@@ -7,6 +7,8 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from engine.kv_cache import KvStore
+from engine.model import Model
 from engine.sequence import Chunk, SequenceState
 from engine.weights import Weights
 
@@ -21,6 +23,9 @@ class Draft(NamedTuple):
 
 class Drafter(Protocol):
     """Proposes what may come next."""
+
+    def attach(self, target: Model, store: KvStore) -> None:
+        """Meet the target and its cache, once, before the first step."""
 
     def prefill(self, chunks: Sequence[Chunk]) -> None:
         """See the prompt chunks that the target computes in this step."""

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from engine.drafters.interface import Draft, DraftSetup
 from engine.errors import DraftError
+from engine.kv_cache import KvStore
+from engine.model import Model
 from engine.sequence import Chunk, SequenceState
 
 
@@ -42,6 +44,9 @@ class PromptLookup:
             raise DraftError(f"lookup: the longest n-gram must be 1 or more, not {longest_ngram}")
         self._longest = longest_ngram
         self._indexes: dict[int, _Index] = {}
+
+    def attach(self, target: Model, store: KvStore) -> None:
+        """A look-up needs neither."""
 
     def prefill(self, chunks: Sequence[Chunk]) -> None:
         """Index prompts; none is looked into before it is complete."""

@@ -13,6 +13,7 @@ from engine.batch import Span
 from engine.drafters.interface import Draft, DraftSetup
 from engine.errors import DraftError
 from engine.graphs import passes
+from engine.kv_cache import KvStore
 from engine.model import Model
 from engine.sampling import pick, shaped_probs, widened
 from engine.sequence import Chunk, SequenceState
@@ -28,6 +29,9 @@ class ModelDraft:
         self._pass = passes(model, self._store)
         self._computed: dict[int, int] = {}
         """By request number: positions that the draft's cache holds."""
+
+    def attach(self, target: Model, store: KvStore) -> None:
+        """A decoder with a cache of its own needs neither."""
 
     def prefill(self, chunks: Sequence[Chunk]) -> None:
         """Compute the same chunks of prompts as the target."""
