@@ -29,8 +29,8 @@ def child_chances(conditional: Floats, branches: Sequence[float]) -> Floats:
     >>> child_chances(np.array(0.8), (0.6, 0.2, 0.1)).round(3).tolist()
     [0.8, 0.1, 0.05]
 
-    Positional acceptance: Chen et al., Sequoia, NeurIPS 2024, definition 3.1, arXiv:2402.12374. That the others keep
-    their proportions where β falls with the depth is this project's assumption.
+    Chen et al., Sequoia, NeurIPS 2024, definitions 3.1 and 3.2 (positional acceptance), arXiv:2402.12374. That the
+    others keep their proportions where β falls with the depth is this project's assumption.
     """
     left = 1.0 - branches[0] if branches else 0.0
     others = [(1.0 - conditional) * (share / left if left > 0 else 0.0) for share in branches[1:]]
@@ -52,7 +52,7 @@ def tree_survival(nodes: Sequence[Path], conditional: Floats, branches: Sequence
     >>> tree_survival([(0,), (1,), (0, 0)], np.array([0.6, 0.5]), (0.6, 0.2)).round(3).tolist()
     [0.8, 0.3]
 
-    Chen et al., Sequoia, proposition 3.3, arXiv:2402.12374.
+    Chen et al., Sequoia, NeurIPS 2024, proposition 3.4, arXiv:2402.12374.
     """
     depth = max(map(len, nodes), default=0)
     chances = child_chances(conditional, branches)

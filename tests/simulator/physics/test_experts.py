@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.catalog.load import load_engine, load_gpu, load_model, load_quantisation
-from simulator.physics.experts import PERMUTE_PASSES, distinct_experts, expert_layers
+from simulator.physics.experts import PERMUTE_PASSES, distinct_experts, expert_layers, overlapping_experts
 from simulator.physics.formats import weight_format
 
 H200 = load_gpu("h200-sxm")
@@ -35,6 +35,26 @@ def test_a_batch_touches_at_least_one_tokens_experts_and_at_most_all(num_experts
     k = min(top_k, num_experts)
 
     assert k - 1e-9 <= distinct_experts(num_experts, k, tokens) <= num_experts + 1e-9
+
+
+@given(st.integers(1, 64), st.integers(1, 16))
+def test_independent_tokens_do_not_overlap(sequences, tokens):
+    assert overlapping_experts(256, 8, sequences, tokens, 1.0) == pytest.approx(
+        distinct_experts(256, 8, sequences * tokens)
+    )
+
+
+@given(st.integers(1, 256), st.integers(1, 16), st.floats(0.5, 1.0))
+def test_overlap_saves_experts_but_never_those_of_single_tokens(sequences, tokens, overlap):
+    touched = overlapping_experts(256, 8, sequences, tokens, overlap)
+
+    assert distinct_experts(256, 8, sequences) - 1e-9 <= touched <= distinct_experts(256, 8, sequences * tokens) + 1e-9
+
+
+def test_verifying_four_tokens_of_one_sequence_reads_as_many_experts_as_cohere_measured():
+    ratio = overlapping_experts(256, 8, 1, 4, overlap=0.69) / overlapping_experts(256, 8, 1, 1, overlap=0.69)
+
+    assert ratio == pytest.approx(2.5, abs=0.2)
 
 
 @given(st.integers(0, 20_000), st.integers(0, 20_000))
