@@ -1,14 +1,22 @@
-"""Cost of drafting: the passes of a chain draft between the target's steps, and the draft's own prefill."""
+"""Cost of drafting by the way a draft is given: its passes between the target's steps, and its own prefill.
 
-from collections.abc import Callable
+A step verifies as many draft tokens as a shape says; how many rows each pass computes for them follows from what is
+proposed. What several drafts cost together is in `several`.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import groupby
+from typing import NamedTuple, Protocol
 
 from simulator.physics.footprint import flops_per_token
 from simulator.physics.forward import HeadCost, LayersCost, Machine
 from simulator.physics.profiled import UNCALIBRATED, Calibration
-from simulator.spec.draft import AbstractDraft
+from simulator.physics.trees import rows_by_pass
+from simulator.spec.draft import AbstractDraft, Head, Ngram
 from simulator.spec.model import Model
+from simulator.spec.speculation import BestTree, Proposed
 
 Affine = tuple[float, float]
 """A constant [s], and seconds per position of context."""
@@ -51,7 +59,9 @@ class DraftCost:
     """What a draft adds to a step."""
 
     passes: Callable[[int, int], Affine]
-    """Sequences, draft tokens K → seconds of all K passes over them, affine in their context."""
+    """Sequences, draft tokens verified of each → seconds of all passes over them, affine in their context."""
+    one_pass: Callable[[int], Affine]
+    """Sequences → seconds of one of the passes, with one row of each: what a latency ratio is of."""
     prefill_s: Callable[[int], float]
     """Prompt tokens → seconds of the draft's prefill, without the positions attended to."""
     prefill_context_s: float
@@ -60,57 +70,157 @@ class DraftCost:
     """Draft FLOPs per token ÷ the target's, linear layers only."""
     calibration: Calibration = UNCALIBRATED
     """Where its curves come from; nothing is said of an abstract draft."""
+    prompt_s: float = 0.0
+    """What each prompt of a step adds: the router's time [s]."""
 
 
-NO_DRAFT = DraftCost(lambda sequences, draft_tokens: (0.0, 0.0), lambda tokens: 0.0, 0.0, 0.0)
+NO_DRAFT = DraftCost(lambda sequences, draft_tokens: (0.0, 0.0), lambda sequences: (0.0, 0.0), lambda tokens: 0.0, 0, 0)
 """Plain decoding."""
 
 
-def modelled_draft(draft: PassCost, target: PassCost) -> DraftCost:
-    """A draft from the catalog: each pass and its prefill are passes of a model of its own.
+class Pass(NamedTuple):
+    """One pass of a draft, per sequence."""
 
-    A pass takes one token per sequence; the context that the K passes add among themselves (K² / 2 positions) and the
-    tokens that the last step committed are left out. Prompts pass through the layers, not through the head.
+    cost: PassCost
+    rows: int
+    """Tokens that go through its layers."""
+    logit_rows: int
+    """Tokens whose successors are chosen."""
+
+
+def rows_of(propose: Proposed, draft_tokens: int) -> tuple[int, ...]:
+    """Rows per sequence of each pass, when so many draft tokens are verified: the whole shape, or a chain of fewer.
+
+    >>> from simulator.spec.speculation import Tree
+    >>> [rows_of(Tree(shape="tree", widths=(2, 2)), draft_tokens) for draft_tokens in (6, 2)]
+    [(1, 2), (1, 1)]
     """
-    host_s = draft.machine.policy.overhead.draft_pass_s
+    assert not isinstance(propose, BestTree), "the best tree is chosen before its steps are priced"
+    return rows_by_pass(propose) if draft_tokens == propose.draft_tokens else (1,) * draft_tokens
 
-    def one_pass(sequences: int) -> Affine:
-        if sequences <= 0:
-            return 0.0, draft.decode_attention(0, 1)[1]
-        attention_s, context_s = draft.decode_attention(sequences, 1)
-        constant = draft.layers(sequences).total_s + draft.head_cost(sequences).total_s + attention_s + host_s
-        return constant, context_s
 
-    def prefill_s(tokens: int) -> float:
-        return draft.layers(tokens).total_s + draft.prefill_attention_s(tokens) + host_s if tokens > 0 else 0.0
+def modelled_draft(draft: PassCost, target: PassCost, propose: Proposed, shares_kv: bool = False) -> DraftCost:
+    """A draft with a model's layers: each pass and its prefill are passes of a model of its own.
+
+    The context that the passes add among themselves (K² / 2 positions) and the tokens that the last step committed are
+    left out. Prompts pass through the layers, not through the head.
+
+    shares_kv: whether the target's KV serves the draft too: there is nothing to prefill.
+    """
+
+    def passes(sequences: int, draft_tokens: int) -> Affine:
+        return _in_turn([Pass(draft, rows, rows) for rows in rows_of(propose, draft_tokens)], sequences)
 
     ratio = flops_per_token(draft.model) / flops_per_token(target.model)
-    return DraftCost(_repeated(one_pass), prefill_s, draft.prefill_context_s, ratio, draft.calibration)
+    return DraftCost(
+        passes=passes,
+        one_pass=lambda sequences: _pass_s(Pass(draft, 1, 1), sequences),
+        prefill_s=(lambda tokens: 0.0) if shares_kv else _prefill(draft, 1),
+        prefill_context_s=0.0 if shares_kv else draft.prefill_context_s,
+        flops_ratio=ratio,
+        calibration=draft.calibration,
+    )
 
 
-def abstract_draft(spec: AbstractDraft, target: PassCost, plain_step: Callable[[int], Affine]) -> DraftCost:
+def head_draft(head: Head, first: PassCost, later: PassCost, target: PassCost, propose: Proposed) -> DraftCost:
+    """A head on the target's hidden states.
+
+    Its first pass (of modules in a row: the first of each) extends its KV over what the last step committed; engines
+    pad that to the most that it can be, depth + 1 tokens. Parallel heads do all in one pass: those tokens, and a mask
+    for every further position. Prompts pass through every module.
+
+    first, later: passes that read the target's hidden states, and passes on the head's own.
+
+    vLLM `v1/spec_decode/eagle.py` (padded batches); SGLang `eagle_worker.py` (draft extend after verification).
+    """
+
+    def passes(sequences: int, draft_tokens: int) -> Affine:
+        rows = rows_of(propose, draft_tokens)
+        depth = len(rows)
+        if head.method == "parallel":
+            return _in_turn([Pass(first, 2 * depth, depth)] if depth else [], sequences)
+        extending = [Pass(first, n + depth, n) for n in rows[: head.modules]]
+        return _in_turn(extending + [Pass(later, n, n) for n in rows[head.modules :]], sequences)
+
+    ratio = flops_per_token(first.model) / flops_per_token(target.model)
+    return DraftCost(
+        passes=passes,
+        one_pass=lambda sequences: _pass_s(Pass(later, 1, 1), sequences),
+        prefill_s=_prefill(first, head.modules),
+        prefill_context_s=head.modules * first.prefill_context_s,
+        flops_ratio=ratio,
+        calibration=first.calibration,
+    )
+
+
+def abstract_draft(
+    spec: AbstractDraft, target: PassCost, plain_step: Callable[[int, int], Affine], propose: Proposed
+) -> DraftCost:
     """A draft known by its ratios: a pass is latency_ratio plain target steps, its prefill flops_ratio target prefills.
 
-    plain_step: sequences → seconds of the target's plain decode step, affine in their context.
+    plain_step: sequences, rows of each → seconds of the target's step without a draft, affine in its context.
     """
-    ratio = spec.latency_ratio
 
-    def one_pass(sequences: int) -> Affine:
-        constant, context_s = plain_step(sequences)
-        return ratio * constant, ratio * context_s
+    def one_pass(sequences: int, rows: int = 1) -> Affine:
+        constant, context_s = plain_step(sequences, rows)
+        return spec.latency_ratio * constant, spec.latency_ratio * context_s
+
+    def passes(sequences: int, draft_tokens: int) -> Affine:
+        times = Counter(rows_of(propose, draft_tokens))
+        each = {rows: one_pass(sequences, rows) for rows in times}
+        return _sum([(times[rows] * constant, times[rows] * slope) for rows, (constant, slope) in each.items()])
 
     def prefill_s(tokens: int) -> float:
         layers = target.layers(tokens)
         return spec.flops_ratio * (layers.linear_s + layers.experts_s + target.prefill_attention_s(tokens))
 
-    return DraftCost(_repeated(one_pass), prefill_s, spec.flops_ratio * target.prefill_context_s, spec.flops_ratio)
+    context_s = spec.flops_ratio * target.prefill_context_s
+    return DraftCost(passes, one_pass, prefill_s, context_s, spec.flops_ratio)
 
 
-def _repeated(one_pass: Callable[[int], Affine]) -> Callable[[int, int], Affine]:
-    """All passes of a step, of which each takes as long as the first."""
+def ngram_draft(spec: Ngram) -> DraftCost:
+    """Tokens copied from text: host time of each sequence's look-up, whatever it finds."""
+
+    def one_pass(sequences: int) -> Affine:
+        return sequences * spec.host_us_per_sequence * 1e-6, 0.0
 
     def passes(sequences: int, draft_tokens: int) -> Affine:
-        constant, slope = one_pass(sequences)
-        return draft_tokens * constant, draft_tokens * slope
+        return one_pass(sequences) if draft_tokens else (0.0, 0.0)
 
-    return passes
+    return DraftCost(passes, one_pass, lambda tokens: 0.0, 0.0, 0.0)
+
+
+def _pass_s(one: Pass, sequences: int) -> Affine:
+    """Seconds of one pass over so many sequences; nobody to draft for: nothing but what a position would add."""
+    cost, rows, logit_rows = one
+    if sequences <= 0:
+        return 0.0, cost.decode_attention(0, rows)[1]
+    attention_s, context_s = cost.decode_attention(sequences, rows)
+    kernels_s = cost.layers(sequences * rows).total_s + cost.head_cost(sequences * logit_rows).total_s + attention_s
+    return kernels_s + cost.machine.policy.overhead.draft_pass_s, context_s
+
+
+def _in_turn(passes: Sequence[Pass], sequences: int) -> Affine:
+    """Seconds of passes one after the other; those that are alike are priced once."""
+    parts = []
+    for _, alike in groupby(passes, key=lambda one: (id(one.cost), one.rows, one.logit_rows)):
+        same = list(alike)
+        constant, slope = _pass_s(same[0], sequences)
+        parts.append((len(same) * constant, len(same) * slope))
+    return _sum(parts)
+
+
+def _prefill(draft: PassCost, times: int) -> Callable[[int], float]:
+    """Prompt tokens → seconds of so many modules' layers over them."""
+
+    def prefill_s(tokens: int) -> float:
+        if tokens <= 0:
+            return 0.0
+        kernels_s = draft.layers(tokens).total_s + draft.prefill_attention_s(tokens)
+        return times * (kernels_s + draft.machine.policy.overhead.draft_pass_s)
+
+    return prefill_s
+
+
+def _sum(parts: Sequence[Affine]) -> Affine:
+    return sum(constant for constant, _ in parts), sum(slope for _, slope in parts)

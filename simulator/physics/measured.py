@@ -126,6 +126,7 @@ def _draft_cost(surface: DraftSurface, flops_ratio: float, target: MeasuredForwa
 
     return DraftCost(
         passes=passes,
+        one_pass=lambda sequences: passes(sequences, 1),
         prefill_s=prefill_s,
         prefill_context_s=0.0 if prompts is None else _pair_s(prompts),
         flops_ratio=flops_ratio,

@@ -3,19 +3,17 @@
 It does not know the clock, the queue or which tokens are accepted.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import ceil
 from typing import Generic, Literal, TypeVar
 
-from simulator.catalog.load import load_engine, load_gpu, load_links, load_model, load_profile, load_quantisation
-from simulator.physics.build import build_forward
-from simulator.physics.draft import NO_DRAFT, Affine, DraftCost, abstract_draft, modelled_draft
+from simulator.catalog.load import load_engine, load_gpu, load_links, load_model, load_profile
+from simulator.physics.draft import NO_DRAFT, Affine, DraftCost
+from simulator.physics.drafting import Served, drafting_cost, forward_of, quantisation_of
 from simulator.physics.forward import Checkpoint, Forward, HeadCost, LayersCost, Machine, Split, per_rank
-from simulator.physics.measured import MeasuredForward, measured_draft, surface_of, unknown_draft
+from simulator.physics.measured import MeasuredForward
 from simulator.physics.step import StepCost, StepShape
 from simulator.spec.deployment import Deployment
-from simulator.spec.draft import Draft, WeightDtype
-from simulator.spec.policy import Quantisation
 from simulator.spec.profile import Profile
 
 Bound = Literal["weight_bandwidth", "compute", "kv_bandwidth", "prefill_compute", "collectives", "draft", "host"]
@@ -45,7 +43,7 @@ class CatalogStepModel:
         self.target = target
         self.draft = draft
         self.draft_tokens = draft_tokens
-        """Draft tokens K of the deployment."""
+        """Draft tokens that the deployment verifies of a sequence."""
         self.calibration = target.calibration.with_draft(draft.calibration)
         """Profile, and which parts are extrapolated or uncalibrated."""
         self._step_s = target.step_s
@@ -128,7 +126,7 @@ class CatalogStepModel:
 
         Both are 0 without a draft.
         """
-        constant, slope = self.draft.passes(sequences, 1)
+        constant, slope = self.draft.one_pass(sequences)
         plain_constant, plain_slope = self.decode_affine(sequences, 0)
         pass_s, plain_s = constant + slope * context_tokens, plain_constant + plain_slope * context_tokens
         return self.draft.flops_ratio, pass_s / plain_s
@@ -187,12 +185,17 @@ class CatalogStepModel:
         return attention_s + draft_s + self._host_s[key], context_s + draft_context_s
 
 
-def build_step_model(deployment: Deployment) -> CatalogStepModel:
-    """The step model of one replica of a deployment, from the profile of its GPU and engine where there is one."""
-    return step_model_with(load_profile(deployment.gpu, deployment.engine.policy), deployment)
+def build_step_model(deployment: Deployment, draft_shares: Mapping[str, float] | None = None) -> CatalogStepModel:
+    """The step model of one replica of a deployment, from the profile of its GPU and engine where there is one.
+
+    draft_shares: of the sequences that each routed draft works for; None: equal, where no workload is known. [0 to 1]
+    """
+    return step_model_with(load_profile(deployment.gpu, deployment.engine.policy), deployment, draft_shares)
 
 
-def step_model_with(profile: Profile | None, deployment: Deployment) -> CatalogStepModel:
+def step_model_with(
+    profile: Profile | None, deployment: Deployment, draft_shares: Mapping[str, float] | None = None
+) -> CatalogStepModel:
     """The step model from these measured curves; each part that they lack, or all without any, from the catalog."""
     gpu = load_gpu(deployment.gpu)
     policy = load_engine(deployment.engine.policy)
@@ -205,37 +208,13 @@ def step_model_with(profile: Profile | None, deployment: Deployment) -> CatalogS
         profile,
     )
     served = deployment.target
-    checkpoint = Checkpoint(load_model(served.model), _quantisation(served.weights), served.kv, served.unquantised)
+    checkpoint = Checkpoint(load_model(served.model), quantisation_of(served.weights), served.kv, served.unquantised)
     split = Split(served.tensor_parallel, served.data_parallel, served.expert_parallel)
-    target = _forward(checkpoint, machine, split)
-    if deployment.speculation.kind == "none":
-        return CatalogStepModel(target, NO_DRAFT, 0)
-    draft = _draft_cost(deployment.speculation.draft, machine, target)
-    return CatalogStepModel(target, draft, deployment.speculation.propose.draft_tokens)
-
-
-def _forward(checkpoint: Checkpoint, machine: Machine, split: Split) -> Forward | MeasuredForward:
-    """From whole steps where the profile has them of this checkpoint, else from the curves of its parts."""
-    surface = surface_of(checkpoint, machine, split)
-    if surface is None:
-        return build_forward(checkpoint, machine, split)
-    return MeasuredForward(checkpoint.model, machine, split, surface)
-
-
-def _draft_cost(spec: Draft, machine: Machine, target: Forward | MeasuredForward) -> DraftCost:
-    if spec.abstract is not None:
-        return abstract_draft(spec.abstract, target, CatalogStepModel(target, NO_DRAFT, 0).decode_affine)
-    model = None if spec.model is None else load_model(spec.model)
-    measured = measured_draft(spec, target, model) if isinstance(target, MeasuredForward) else None
-    if measured is not None:
-        return measured
-    if model is None:
-        surface = target.surface if isinstance(target, MeasuredForward) else None
-        raise unknown_draft(str(spec.measured), target.model.name, machine, surface)
-    checkpoint = Checkpoint(model, _quantisation(spec.weights), spec.kv)
-    split = Split(spec.tensor_parallel, target.split.data_parallel)
-    return modelled_draft(_forward(checkpoint, machine, split), target)
-
-
-def _quantisation(weights: WeightDtype) -> Quantisation | None:
-    return None if weights == "bf16" else load_quantisation(weights)
+    plain = CatalogStepModel(forward_of(checkpoint, machine, split), NO_DRAFT, 0)
+    speculation = deployment.speculation
+    if speculation.kind == "none":
+        return plain
+    beside = Served(
+        checkpoint, machine, plain.target, lambda n, rows: plain.decode_affine(n, rows - 1), speculation.propose
+    )
+    return CatalogStepModel(plain.target, drafting_cost(speculation, beside, draft_shares), speculation.draft_tokens)

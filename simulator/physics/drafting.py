@@ -1,0 +1,116 @@
+"""From a deployment's drafts to what they cost: one function for each way in which a draft is given."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from simulator.catalog.load import load_model, load_quantisation
+from simulator.physics.build import build_forward
+from simulator.physics.draft import Affine, DraftCost, abstract_draft, head_draft, modelled_draft, ngram_draft
+from simulator.physics.forward import Checkpoint, Forward, Machine, Split
+from simulator.physics.heads import after_the_first_pass, head_model
+from simulator.physics.measured import MeasuredForward, measured_draft, surface_of, unknown_draft
+from simulator.physics.several import combined
+from simulator.physics.subset import subset_model
+from simulator.spec.draft import Draft, WeightDtype
+from simulator.spec.policy import Quantisation
+from simulator.spec.speculation import DraftSpeculation, Proposed
+
+
+class Served(NamedTuple):
+    """The target beside which drafts work, and what they propose."""
+
+    checkpoint: Checkpoint
+    machine: Machine
+    target: Forward | MeasuredForward
+    plain_step: Callable[[int, int], Affine]
+    """Sequences, rows of each → seconds of the target's step without a draft, affine in its context."""
+    propose: Proposed
+
+
+def drafting_cost(speculation: DraftSpeculation, served: Served, shares: Mapping[str, float] | None) -> DraftCost:
+    """What all drafts of a deployment add to a step.
+
+    shares: of the sequences that each routed draft works for; None: equal, where no workload is known. [0 to 1]
+    """
+    costs = {name: COST_OF[draft.way](draft, served) for name, draft in speculation.drafts.items()}
+    return combined(costs, speculation, shares)
+
+
+def forward_of(checkpoint: Checkpoint, machine: Machine, split: Split) -> Forward | MeasuredForward:
+    """From whole steps where the profile has them of this checkpoint, else from the curves of its parts."""
+    surface = surface_of(checkpoint, machine, split)
+    if surface is None:
+        return build_forward(checkpoint, machine, split)
+    return MeasuredForward(checkpoint.model, machine, split, surface)
+
+
+def quantisation_of(weights: WeightDtype) -> Quantisation | None:
+    """A weight format of the catalog; None: bf16."""
+    return None if weights == "bf16" else load_quantisation(weights)
+
+
+def _model(draft: Draft, served: Served) -> DraftCost:
+    model = load_model(str(draft.model))
+    chain = served.propose.shape == "chain"
+    if chain and isinstance(served.target, MeasuredForward):
+        measured = measured_draft(draft, served.target, model)
+        if measured is not None:
+            return measured
+    checkpoint = Checkpoint(model, quantisation_of(draft.weights), draft.kv)
+    return modelled_draft(forward_of(checkpoint, served.machine, _split(draft, served)), served.target, served.propose)
+
+
+def _abstract(draft: Draft, served: Served) -> DraftCost:
+    assert draft.abstract is not None
+    return abstract_draft(draft.abstract, served.target, served.plain_step, served.propose)
+
+
+def _measured(draft: Draft, served: Served) -> DraftCost:
+    target = served.target
+    found = measured_draft(draft, target, None) if isinstance(target, MeasuredForward) else None
+    if found is None:
+        surface = target.surface if isinstance(target, MeasuredForward) else None
+        raise unknown_draft(str(draft.measured), target.model.name, served.machine, surface)
+    return found
+
+
+def _head(draft: Draft, served: Served) -> DraftCost:
+    head, target, machine = draft.head, served.checkpoint.model, served.machine
+    assert head is not None
+    split, weights = _split(draft, served), quantisation_of(draft.weights)
+    model = head_model(target, head)
+    first, later = (
+        build_forward(Checkpoint(one, weights, draft.kv), machine, split)
+        for one in (model, after_the_first_pass(model, target, head))
+    )
+    return head_draft(head, first, later, served.target, served.propose)
+
+
+def _ngram(draft: Draft, served: Served) -> DraftCost:
+    assert draft.ngram is not None
+    return ngram_draft(draft.ngram)
+
+
+def _moe_subset(draft: Draft, served: Served) -> DraftCost:
+    """Passes of the target, on its GPUs, with the experts that the draft has."""
+    subset = draft.moe_subset
+    assert subset is not None
+    checkpoint = served.checkpoint._replace(model=subset_model(served.checkpoint.model, subset))
+    passes = build_forward(checkpoint, served.machine, served.target.split)
+    return modelled_draft(passes, served.target, served.propose, subset.shares_kv)
+
+
+def _split(draft: Draft, served: Served) -> Split:
+    """A draft is repeated on every data-parallel rank of its target; whole experts are not spread."""
+    return Split(draft.tensor_parallel, served.target.split.data_parallel)
+
+
+COST_OF: dict[str, Callable[[Draft, Served], DraftCost]] = {
+    "model": _model,
+    "abstract": _abstract,
+    "measured": _measured,
+    "head": _head,
+    "ngram": _ngram,
+    "moe_subset": _moe_subset,
+}
+"""Way in which a draft is given → what it costs."""
