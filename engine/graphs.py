@@ -110,7 +110,10 @@ def _length(slots: slice | Tensor) -> int:
 
 
 def passes(model: Model, store: KvStore) -> Callable[[Batch], Tensor]:
-    """How this model's batches are computed over a store: graphs on a GPU, the ordinary pass elsewhere."""
-    if model.device.type == "cuda":
+    """How this model's batches are computed over a store: graphs on a GPU, the ordinary pass elsewhere.
+
+    A mixture's rows choose their experts as they go: no graph holds that.
+    """
+    if model.device.type == "cuda" and model.architecture.mixture is None:
         return Graphs(model, store).forward
     return lambda batch: model.forward(batch, store)

@@ -1,6 +1,7 @@
 """A Llama-family decoder: rows in, hidden states and logits out. Knows nothing of requests or of speculation."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from typing import NamedTuple
 
 import torch
@@ -9,6 +10,7 @@ from torch.nn import functional
 
 from engine.attention import Attend, sliced
 from engine.batch import Batch, Span, make_batch
+from engine.experts import Experts, prepared_experts, swiglu
 from engine.kv_cache import KvStore
 from engine.linear import LINEARS, Linear, fastest_backend
 from engine.rope import rotate, rotation_tables
@@ -24,8 +26,7 @@ class Layer(NamedTuple):
     key_norm: Tensor | None
     out: Linear
     mlp_norm: Tensor
-    gate_up: Linear
-    down: Linear
+    mlp: Linear | Experts
 
 
 class Model:
@@ -41,13 +42,12 @@ class Model:
         cosines, signed_sines = rotation_tables(a, self.max_position, self.dtype)
         self._cosines, self._signed_sines = cosines.to(self.device), signed_sines.to(self.device)
         self._embedding = weights.embedding
-        self._layers = [self._prepared(layer, self.backend) for layer in weights.layers]
+        self._layers = [self._prepared(layer) for layer in weights.layers]
         self._final_norm = weights.final_norm
         self._head = prepare(weights.head, None)
 
-    @staticmethod
-    def _prepared(layer: LayerWeights, backend: str) -> Layer:
-        prepare = LINEARS[backend]
+    def _prepared(self, layer: LayerWeights) -> Layer:
+        prepare = LINEARS[self.backend]
         return Layer(
             layer.attention_norm,
             prepare(layer.qkv, layer.qkv_bias),
@@ -55,9 +55,26 @@ class Model:
             layer.key_norm,
             prepare(layer.out, None),
             layer.mlp_norm,
-            prepare(layer.gate_up, None),
-            prepare(layer.down, None),
+            self._prepared_mlp(layer),
         )
+
+    def _prepared_mlp(self, layer: LayerWeights) -> Linear | Experts:
+        prepare = LINEARS[self.backend]
+        mlp = swiglu(prepare(layer.gate_up, None), prepare(layer.down, None)) if layer.gate_up.numel() else None
+        mixture = self.architecture.mixture
+        if mixture is not None and layer.mixture is not None:
+            return prepared_experts(layer.mixture, mixture, mlp, prepare)
+        assert mlp is not None
+        return mlp
+
+    def with_experts(self, change: Callable[[int, Experts], Experts]) -> "Model":
+        """The same decoder with each mixture changed, by the number of its layer; all weights are shared."""
+        other = copy(self)
+        other._layers = [
+            layer._replace(mlp=change(index, layer.mlp)) if isinstance(layer.mlp, Experts) else layer
+            for index, layer in enumerate(self._layers)
+        ]
+        return other
 
     def new_store(self, num_blocks: int, block_tokens: int) -> KvStore:
         """An empty KV store of this model's shape."""
@@ -90,8 +107,7 @@ class Model:
         turn = (self._cosines.index_select(0, positions), self._signed_sines.index_select(0, positions))
         for index, layer in enumerate(self._layers):
             states = states + self._attention(layer, states, turn, slots, attend, store, index)
-            gate, up = layer.gate_up(self._norm(states, layer.mlp_norm)).chunk(2, dim=-1)
-            states = states + layer.down(functional.silu(gate) * up)
+            states = states + layer.mlp(self._norm(states, layer.mlp_norm))
         return states
 
     def logits(self, hidden: Tensor) -> Tensor:

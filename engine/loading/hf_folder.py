@@ -38,10 +38,21 @@ def load_hf_folder(folder: Path, dtype: torch.dtype | None = None, device: str |
     find = _finder(folder)
 
     def lookup(name: str) -> Tensor:
-        tensor = find(name)
+        tensor = find(mixtral_name(name) if config["model_type"] == "mixtral" else name)
         return tensor.to(device=device, dtype=wanted or tensor.dtype)
 
     return assemble(architecture, lookup, str(folder))
+
+
+def mixtral_name(name: str) -> str:
+    """Mixtral's name of a tensor.
+
+    >>> mixtral_name("model.layers.3.mlp.experts.7.up_proj.weight")
+    'model.layers.3.block_sparse_moe.experts.7.w3.weight'
+    """
+    for ours, theirs in (("mlp.", "block_sparse_moe."), ("gate_proj", "w1"), ("down_proj", "w2"), ("up_proj", "w3")):
+        name = name.replace(ours, theirs)
+    return name
 
 
 def _finder(folder: Path) -> Callable[[str], Tensor]:

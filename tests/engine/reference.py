@@ -11,9 +11,31 @@ def plain_logits(weights: Weights, tokens) -> torch.Tensor:
     x = weights.embedding[torch.tensor(tokens)]
     for layer in weights.layers:
         x = x + attention(weights, layer, norm(x, layer.attention_norm, a.norm_eps))
-        gate, up = (norm(x, layer.mlp_norm, a.norm_eps) @ layer.gate_up.T).chunk(2, -1)
-        x = x + (gate * torch.sigmoid(gate) * up) @ layer.down.T
+        x = x + mlp(weights, layer, norm(x, layer.mlp_norm, a.norm_eps))
     return norm(x, weights.final_norm, a.norm_eps) @ weights.head.T
+
+
+def mlp(weights, layer, x):
+    m = weights.architecture.mixture
+    if layer.mixture is None:
+        return swiglu(x, layer.gate_up, layer.down)
+    gates = (
+        torch.ones(len(x), 1) if layer.mixture.shared_gate is None else torch.sigmoid(x @ layer.mixture.shared_gate.T)
+    )
+    return swiglu(x, layer.gate_up, layer.down) * gates + torch.stack([routed(layer.mixture, m, row) for row in x])
+
+
+def routed(weights, m, row):
+    """One row through its experts, one after the other."""
+    chances = torch.softmax(weights.router @ row, 0)
+    chosen = sorted(range(m.num_experts), key=lambda e: -float(chances[e]))[: m.top_k]
+    total = sum(chances[e] for e in chosen) if m.normalised else 1.0
+    return sum(chances[e] / total * swiglu(row, weights.gate_up[e], weights.down[e]) for e in chosen)
+
+
+def swiglu(x, gate_up, down):
+    gate, up = (x @ gate_up.T).chunk(2, -1)
+    return (gate * torch.sigmoid(gate) * up) @ down.T
 
 
 def norm(x, weight, eps):

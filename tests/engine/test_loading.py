@@ -70,6 +70,8 @@ def test_both_generations_of_the_rope_keys_are_read():
         ({"model_type": "gemma3"}, "model_type 'gemma3' is not run here; known: llama"),
         ({"rope_scaling": {"rope_type": "yarn"}}, "rope scaling 'yarn'"),
         ({"hidden_act": "gelu"}, "hidden_act 'gelu'"),
+        ({"model_type": "qwen3_moe", "decoder_sparse_step": 2}, "decoder_sparse_step 2 is not run here; known: 1"),
+        ({"model_type": "qwen3_moe", "mlp_only_layers": [1]}, r"mlp_only_layers \[1\] is not run here"),
         ({"vocab_size": 13}, r"model.embed_tokens.weight' is \[12, 16\], expected \[13, 16\]"),
         ({"num_hidden_layers": 3}, "tensor 'model.layers.2.input_layernorm.weight' is missing"),
     ],
@@ -170,12 +172,18 @@ def test_smollm2_that_is_not_installed_says_how_to_get_it(monkeypatch):
 
 
 @pytest.mark.skipif(not CATALOG.exists(), reason="the planner's catalog is not here")
+@pytest.mark.parametrize(("name", "published_b"), [("mixtral-8x7b", 46.703), ("qwen3-30b-a3b", 30.53)])
+def test_mixtures_of_the_catalog_have_the_published_number_of_weights(name, published_b):
+    assert catalog_architecture(name).num_weights / 1e9 == pytest.approx(published_b, rel=1e-3)
+
+
+@pytest.mark.skipif(not CATALOG.exists(), reason="the planner's catalog is not here")
 def test_dense_architectures_of_the_catalog_are_known():
     llama, qwen = catalog_architecture("llama-3.1-8b"), catalog_architecture("qwen3-8b")
 
     assert (llama.num_weights, qwen.qk_norm) == (8_029_995_008, True)
-    with pytest.raises(ModelFileError, match="only dense decoders"):
-        catalog_architecture("mixtral-8x7b")
+    with pytest.raises(ModelFileError, match="only decoders with plain grouped-query attention"):
+        catalog_architecture("deepseek-v3")
     with pytest.raises(ModelFileError, match="no such architecture; known:"):
         catalog_architecture("llama-9")
 
@@ -202,3 +210,30 @@ def test_transformers_computes_the_same():
     theirs = peer_model(weights)(torch.tensor([[1, 2, 3, 4]])).logits[0]
 
     assert torch.allclose(theirs, plain_logits(weights, [1, 2, 3, 4]), atol=1e-5)
+
+
+MOE = {"num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 8}
+MIXTURES = {
+    "mixtral": {"num_local_experts": 4, "num_experts_per_tok": 2},
+    "qwen2_moe": MOE | {"shared_expert_intermediate_size": 12, "norm_topk_prob": False, "mlp_only_layers": [0]},
+    "qwen3_moe": MOE | {"norm_topk_prob": True},
+}
+
+
+@pytest.mark.skipif(find_spec("transformers") is None, reason="transformers is not installed; it is only compared with")
+@pytest.mark.slow
+@pytest.mark.parametrize("family", sorted(MIXTURES))
+def test_a_mixture_that_transformers_wrote_gives_its_logits(tmp_path, family):
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    torch.manual_seed(0)
+    config = AutoConfig.for_model(**(CONFIG | {"model_type": family} | MIXTURES[family]))
+    theirs = AutoModelForCausalLM.from_config(config).eval()
+    with torch.no_grad():
+        for weight in theirs.parameters():
+            weight.normal_(std=0.5)
+    theirs.save_pretrained(tmp_path)
+
+    found = plain_logits(load_hf_folder(tmp_path), [1, 2, 3, 4, 5])
+
+    assert torch.allclose(found, theirs(torch.tensor([[1, 2, 3, 4, 5]])).logits[0], atol=1e-3)

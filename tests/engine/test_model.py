@@ -12,7 +12,7 @@ from engine.linear import LINEARS, fastest_backend
 from engine.model import Model
 from engine.weights import converted, with_noise
 from tests.engine.reference import plain_logits
-from tests.engine.toys import QWEN_LIKE, TINY, generator, random_prompts, tiny_weights
+from tests.engine.toys import MIXTURE, QWEN_LIKE, SHARED, TINY, generator, random_prompts, tiny_weights
 
 
 def new_table(pool, tokens, *, scattered=False):
@@ -31,7 +31,7 @@ def close(found, wanted):
     return torch.allclose(found, wanted, atol=1e-11, rtol=0)
 
 
-@pytest.mark.parametrize("architecture", [TINY, QWEN_LIKE], ids=["llama", "qwen"])
+@pytest.mark.parametrize("architecture", [TINY, QWEN_LIKE, MIXTURE, SHARED], ids=["llama", "qwen", "mixture", "shared"])
 @pytest.mark.parametrize("scattered", [False, True])
 @pytest.mark.parametrize("cuts", [(50,), (10, 40), (49, 1), (1,) * 50, (20, 3, 5, 1, 21), (9, 41)])
 def test_a_sequence_in_any_pieces_is_the_plain_sequence(architecture, scattered, cuts):

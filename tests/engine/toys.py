@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from engine.architecture import Architecture
+from engine.architecture import Architecture, Mixture
 from engine.drafters import DRAFTERS, DraftSetup
 from engine.loop import Engine, EngineOptions
 from engine.model import Model
@@ -19,6 +19,10 @@ TINY = Architecture(
     max_position=256,
 )  # fmt: skip
 QWEN_LIKE = replace(TINY, qkv_bias=True, qk_norm=True, tie_word_embeddings=True)
+MIXTURE = replace(TINY, mixture=Mixture(num_experts=6, top_k=2, intermediate_size=8))
+SHARED = replace(
+    TINY, mixture=Mixture(6, 3, 8, shared_size=12, shared_gate=True, normalised=False, first_dense_layers=1)
+)
 
 
 def generator(seed=0):
