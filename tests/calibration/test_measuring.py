@@ -176,12 +176,17 @@ def test_a_long_prompt_is_measured_in_its_chunks(bench):
 
 
 def test_noise_is_told_by_its_cause():
-    assert verdict(0.01, 0.02, 0.1) == []
-    assert [text.split(" (")[0] for text in verdict(0.08, 0.3, 4.0)] == [
+    assert verdict(0.01, 0.02, 0.1, 0) == []
+    assert [text.split(" (")[0] for text in verdict(0.08, 0.3, 4.0, 0)] == [
         "the same step differs by 8.0% between two visits",
         "a reference step drifted by 30.0% over the run",
         "4 other processes wanted to run before it began",
     ]
+
+
+def test_others_may_have_the_cores_that_the_measurement_leaves_free():
+    assert verdict(0.01, 0.02, 1.2, 1) == []
+    assert verdict(0.01, 0.02, 1.2, 0) == ["1.2 other processes wanted to run before it began (limit 0.5)"]
 
 
 def test_one_hiccup_is_no_drift_and_few_visits_give_no_interval():
