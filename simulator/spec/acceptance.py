@@ -1,10 +1,24 @@
 """What a target accepts of a draft's tokens, as a user knows it."""
 
-from typing import Annotated, Literal, Self
+import json
+from contextlib import suppress
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from simulator.spec.base import Count, CountOrZero, Fraction, Name, NotNegative, Positive, Spec, Text
+
+
+def _written(key: Any) -> Any:
+    """A number that is written as a text, as JSON writes every key."""
+    if isinstance(key, str):
+        with suppress(ValueError):
+            return json.loads(key)
+    return key
+
+
+Tokens = Annotated[CountOrZero, BeforeValidator(_written)]
+Temperature = Annotated[NotNegative, BeforeValidator(_written)]
 
 
 class Uplift(Spec):
@@ -25,11 +39,11 @@ class Acceptance(Spec):
     """Mean committed tokens per step, bonus token included (vLLM's acceptance length); needs `at`."""
     at: Count | None = None
     """Draft tokens K at which tokens_per_step was measured."""
-    histogram: dict[CountOrZero, CountOrZero] | None = None
+    histogram: dict[Tokens, CountOrZero] | None = None
     """Steps that accepted exactly 0, 1, … draft tokens."""
     preset: Name | None = None
     """Name of a measured acceptance curve in the catalog."""
-    drafted: dict[CountOrZero, CountOrZero] | None = None
+    drafted: dict[Tokens, CountOrZero] | None = None
     """Steps that proposed exactly 0, 1, … draft tokens, where a draft does not always propose all K (a look-up)."""
     averaged_over: Literal["steps", "requests"] = "steps"
     """Whether tokens_per_step is a mean over steps (engine counters) or over requests."""
@@ -42,9 +56,9 @@ class Acceptance(Spec):
     position the first has the position's own acceptance; the others share what it leaves in the proportions given."""
     of: Literal["chain", "tree"] = "chain"
     """tree: the figures are of the very tree that is proposed, by depth, as engine counters give them; no branches."""
-    by_temperature: dict[NotNegative, Positive] | None = None
+    by_temperature: dict[Temperature, Positive] | None = None
     """Sampling temperature → factor on the conditional acceptance, linear between those measured."""
-    by_context: dict[CountOrZero, Positive] | None = None
+    by_context: dict[Tokens, Positive] | None = None
     """Prompt tokens → factor on the conditional acceptance, linear between those measured."""
     uplift: Uplift | None = None
     """What training the draft on the target's outputs was measured to bring on top; never assumed."""

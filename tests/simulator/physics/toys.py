@@ -6,11 +6,23 @@ from simulator.spec.deployment import Deployment
 ACCEPTANCE = {"all": {"survival": [0.8, 0.6]}}
 
 
-def deployment(model="llama-3.3-70b", weights="fp8", gpu="h200-sxm", policy="vllm", draft=None, engine=None, **target):
-    speculation = {"kind": "none"}
-    if draft is not None:
-        drafts = {"small": {**draft, "acceptance": ACCEPTANCE}}
-        speculation = {"kind": "drafts", "drafts": drafts, "propose": {"draft_tokens": 2}}
+def deployment(
+    model="llama-3.3-70b",
+    weights="fp8",
+    gpu="h200-sxm",
+    policy="vllm",
+    draft=None,
+    drafts=None,
+    speculation=None,
+    engine=None,
+    acceptance=ACCEPTANCE,
+    **target,
+):
+    """draft: the only one; drafts: by name, combined as the speculation says."""
+    drafts = {"small": draft} if draft is not None else drafts or {}
+    given = {name: {**one, "acceptance": acceptance} for name, one in drafts.items()}
+    drafted = {"kind": "drafts", "drafts": given, "propose": {"draft_tokens": 2}}
+    speculation = {"kind": "none"} if not drafts else drafted | (speculation or {})
     return Deployment.model_validate(
         {
             "gpu": gpu,
