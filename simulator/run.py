@@ -7,8 +7,9 @@ from math import ceil
 
 import numpy as np
 
+from simulator.cluster.accepted import drafted_mix
 from simulator.cluster.cluster import ClusterPlan, Load, simulate_cluster
-from simulator.cluster.plan import drafted_mix, limits_of, planner_of
+from simulator.cluster.plan import limits_of, planner_of
 from simulator.cluster.records import ClusterRecords
 from simulator.cluster.sessions import with_prefixes
 from simulator.cluster.streams import acceptance_key
@@ -81,7 +82,7 @@ def simulate_once(
         router=spec.router.kind,
         limits=limits,
         times=model,
-        planner=planner_of(spec, limits, list(workload.classes), scenario.seed, replication),
+        planner=planner_of(spec, limits, list(workload.classes), scenario.seed, replication, workload.temperature),
         request_host_s=request_host_s,
         router_seed=int(acceptance_key(scenario.seed, replication)) ^ 1,
     )

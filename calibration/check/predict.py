@@ -11,10 +11,11 @@ from calibration.check.figures import Figures, figures, mean_figures
 from calibration.check.offered import Offered, limits_of_engine, load_of, offered, shares_of
 from calibration.check.replay import recorded_paths
 from calibration.check.run import EngineLimits, Point, Run
+from simulator.cluster.accepted import drafted_mix
 from simulator.cluster.cluster import ClusterPlan, simulate_cluster
 from simulator.cluster.limits import StepTimes
 from simulator.cluster.paths import PathPlanner
-from simulator.cluster.plan import drafted_mix, planner_of
+from simulator.cluster.plan import planner_of
 from simulator.physics.drafted import DraftedStepModel
 from simulator.physics.step_model import CatalogStepModel, step_model_with
 from simulator.spec.acceptance import Acceptance

@@ -100,7 +100,9 @@ class RecordedPaths(PathPlanner):
         lengths = np.array([path.size for path in paths])
         return self._finish(np.concatenate(paths), lengths, lengths, prompts, outputs - 1)
 
-    def replan(self, request: int, prompt: int, remaining: int, class_index: int, from_round: int) -> PathChunk:
+    def replan(
+        self, request: int, prompt: int, remaining: int, class_index: int, from_round: int, own_prompt: int
+    ) -> PathChunk:
         """See PathPlanner."""
         path = self._commits(request, from_round, remaining)
         lengths = np.array([path.size])

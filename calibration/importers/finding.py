@@ -12,7 +12,7 @@ from calibration.importers.intervals import (
     wilson,
 )
 from simulator.errors import ScenarioError
-from simulator.physics.survival import survival_of_histogram
+from simulator.physics.curves import survival_of_histogram
 
 DIGITS = 4
 """Decimals of a share in a scenario."""

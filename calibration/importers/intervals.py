@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.physics.acceptance import tokens_per_step
-from simulator.physics.survival import mean_over_steps, spread_survival, survival_of_histogram
+from simulator.physics.curves import survival_of_histogram
+from simulator.physics.spread import mean_over_steps, spread_survival
 
 Interval = tuple[float, float]
 Histogram = Mapping[int, int]

@@ -4,7 +4,7 @@ The uniform of a round belongs to (seed, replication, request, round); the accep
 the number of positions whose survival lies above it. So two deployments, or two values of K, see the same luck.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simulator.cluster.streams import request_bits, round_uniforms
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,9 @@ class PathPlanner:
     """Draws paths for one deployment."""
 
     draft_tokens: int
-    survival: tuple[NDArray[np.float64], ...]
-    """By class: [groups, K] survival of each equally likely group of requests."""
+    """Draft tokens that a step verifies per sequence, as many as take KV."""
+    survival: tuple[Floats, ...]
+    """By class and, within it, range of prompt lengths: [groups, depth] survival of each group of requests."""
     key: np.uint64
     block_tokens: int
     block_counts: Ints
@@ -48,12 +50,16 @@ class PathPlanner:
     reserved: bool = False
     """Whether all blocks of a sequence are there before it runs, so that no step needs more."""
     drafted_tokens: tuple[float, ...] = ()
-    """By class: draft tokens that a step proposes, mean; empty: K."""
+    """By class and range: draft tokens that a step proposes, mean; empty: as many as it verifies."""
+    weights: tuple[Floats, ...] = ()
+    """By class and range: share of its requests in each group; empty: equally many in each."""
+    context_edges: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    """Prompt lengths at which the next range begins, rising."""
 
-    def drafted(self, steps: Ints, classes: Ints) -> Ints | NDArray[np.float64]:
-        """Draft tokens that requests of these classes propose in so many steps, expected."""
-        by_class = np.array(self.drafted_tokens or [self.draft_tokens] * len(self.survival))
-        return np.asarray(steps * by_class[classes])
+    def drafted(self, steps: Ints, classes: Ints, prompts: Ints) -> Ints | Floats:
+        """Draft tokens that requests of these classes and prompts propose in so many steps, expected."""
+        each = np.array(self.drafted_tokens or [self.draft_tokens] * len(self.survival))
+        return np.asarray(steps * each[self._tables(classes, prompts)])
 
     def plan(self, requests: Ints, prompts: Ints, outputs: Ints, classes: Ints) -> PathChunk:
         """Paths of whole requests: outputs − 1 tokens after the one that the prompt's step puts out."""
@@ -61,7 +67,7 @@ class PathPlanner:
         needed = outputs - 1
         if self.draft_tokens == 0:
             return self._finish(np.ones(int(needed.sum()), np.int64), needed, needed, prompts)
-        table, rows = self._rows(bits, classes)
+        table, rows = self._rows(bits, classes, prompts)
         mean = 1.0 + table.sum(axis=1)[rows]
         guess = np.minimum(np.ceil(needed / mean * 1.2 + 8.0).astype(np.int64), needed)
         while True:
@@ -70,25 +76,41 @@ class PathPlanner:
                 return self._finish(commits, guess, num_steps, prompts, needed)
             guess = np.where(short, np.minimum(guess * 2, needed), guess)
 
-    def replan(self, request: int, prompt: int, remaining: int, class_index: int, from_round: int) -> PathChunk:
-        """Path of the rest of one request, whose first rounds are over, after its KV was given up."""
+    def replan(
+        self, request: int, prompt: int, remaining: int, class_index: int, from_round: int, own_prompt: int
+    ) -> PathChunk:
+        """Path of the rest of one request, whose first rounds are over, after its KV was given up.
+
+        prompt: what is computed again; own_prompt: what the request came with, which its acceptance goes by. [tokens]
+        """
         if self.draft_tokens == 0:
             return self._finish(np.ones(remaining, np.int64), *(np.array([x]) for x in (remaining, remaining, prompt)))
         bits = request_bits(self.key, np.array([request]))
-        table, rows = self._rows(bits, np.array([class_index]))
+        table, rows = self._rows(bits, np.array([class_index]), np.array([own_prompt]))
         guess = needed = np.array([remaining])
         commits, _, num_steps = self._draw(bits, table, rows, guess, needed, from_round)
         return self._finish(commits, guess, num_steps, np.array([prompt]), needed)
 
-    def _rows(self, bits: NDArray[np.uint64], classes: Ints) -> tuple[NDArray[np.float64], Ints]:
-        """All survival rows, and the row of each request (its class and, by round 0's uniform, its group)."""
+    def _rows(self, bits: NDArray[np.uint64], classes: Ints, prompts: Ints) -> tuple[Floats, Ints]:
+        """All survival rows, and the row of each request: by class, prompt and, from round 0's uniform, group."""
         groups = np.array([len(t) for t in self.survival])
         starts = np.cumsum(groups) - groups
-        mine = (round_uniforms(bits, np.zeros(1, np.int64)) * groups[classes]).astype(np.int64)
-        return np.concatenate(self.survival), starts[classes] + mine
+        own = self._tables(classes, prompts)
+        uniforms = round_uniforms(bits, np.zeros(1, np.int64))
+        mine = (uniforms * groups[own]).astype(np.int64)
+        for table in np.unique(own) if self.weights else ():
+            here = own == table
+            mine[here] = np.searchsorted(np.cumsum(self.weights[table])[:-1], uniforms[here], side="right")
+        return np.concatenate(self.survival), starts[own] + mine
+
+    def _tables(self, classes: Ints, prompts: Ints) -> Ints:
+        """Table of each request: its class, and within it the range of its prompt."""
+        if not self.context_edges.size:
+            return classes
+        return classes * (self.context_edges.size + 1) + np.searchsorted(self.context_edges, prompts, side="right")
 
     def _draw(
-        self, bits: NDArray[np.uint64], table: NDArray[np.float64], rows: Ints, lengths: Ints, needed: Ints,
+        self, bits: NDArray[np.uint64], table: Floats, rows: Ints, lengths: Ints, needed: Ints,
         from_round: int = 0,
     ) -> tuple[Ints, NDArray[np.bool_], Ints]:  # fmt: skip
         """Commits of `lengths` rounds per request; which requests need more rounds; steps that each needs."""
@@ -97,7 +119,7 @@ class PathPlanner:
         nth = np.arange(ends[-1]) - np.repeat(starts, lengths) + (1 + from_round)
         uniforms = round_uniforms(np.repeat(bits, lengths), nth)
         commits = np.ones(uniforms.size, np.int64)
-        for position in range(self.draft_tokens):
+        for position in range(table.shape[1]):
             column = table[:, position]
             limit = column[0] if len(column) == 1 else np.repeat(column[rows], lengths)
             commits += uniforms < limit

@@ -7,18 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.catalog.load import load_engine, load_gpu, load_links
-from simulator.catalog.presets import stated
+from simulator.cluster.accepted import tables_of
 from simulator.cluster.lengths import LONGEST_OUTPUT
 from simulator.cluster.limits import Limits
 from simulator.cluster.paths import PathPlanner
 from simulator.cluster.streams import acceptance_key
 from simulator.cluster.traffic import trace_of
 from simulator.errors import ScenarioError
-from simulator.physics.acceptance import tokens_per_step
-from simulator.physics.drafted import drafted_shares, mean_drafted
 from simulator.physics.kv import KvLaw, block_bytes
 from simulator.physics.ledger import memory_ledger, sequence_laws
-from simulator.physics.survival import acceptance_table, survival_for
 from simulator.spec.deployment import Deployment
 from simulator.spec.workload import Workload
 
@@ -26,45 +23,8 @@ Floats = NDArray[np.float64]
 
 
 def draft_tokens_of(deployment: Deployment) -> int:
-    """Draft tokens K that a deployment proposes per step; 0 without speculation."""
-    return deployment.speculation.propose.draft_tokens if deployment.speculation.kind == "drafts" else 0
-
-
-def survival_tables(deployment: Deployment, classes: Sequence[str]) -> tuple[Floats, ...]:
-    """By class: [groups, K] survival of each equally likely group of requests."""
-    k = draft_tokens_of(deployment)
-    if deployment.speculation.kind == "none" or not k:
-        return tuple(np.empty((1, 0)) for _ in classes)
-    draft = deployment.speculation.draft
-    return tuple(acceptance_table(draft.acceptance_of(name), k) for name in classes)
-
-
-def drafted_tokens(deployment: Deployment, classes: Sequence[str]) -> tuple[float, ...]:
-    """By class: draft tokens that a step proposes, mean; K itself where a draft always proposes K."""
-    k = draft_tokens_of(deployment)
-    if deployment.speculation.kind == "none" or not k:
-        return tuple(0 for _ in classes)
-    draft = deployment.speculation.draft
-    of = [stated(draft.acceptance_of(name)) for name in classes]
-    return tuple(k if a.drafted is None else mean_drafted(drafted_shares(a, k)) for a in of)
-
-
-def drafted_mix(deployment: Deployment, workload: Workload) -> tuple[float, ...] | None:
-    """Share of all steps that propose exactly 0, 1, … K draft tokens; None: all propose K.
-
-    A class has a share of the steps by its share of the requests, their outputs taken to be equally long.
-    """
-    k = draft_tokens_of(deployment)
-    if deployment.speculation.kind == "none" or not k:
-        return None
-    draft = deployment.speculation.draft
-    of = {name: stated(draft.acceptance_of(name)) for name in workload.classes}
-    if all(acceptance.drafted is None for acceptance in of.values()):
-        return None
-    steps = {name: share / tokens_per_step(survival_for(of[name], k)) for name, share in workload.classes.items()}
-    shares = np.array([drafted_shares(of[name], k) for name in steps])
-    mixed = np.array(list(steps.values())) @ shares / sum(steps.values())
-    return None if mixed[k] == 1.0 else tuple(mixed.tolist())
+    """Draft tokens of all drafts that a step verifies per sequence; 0 without speculation."""
+    return deployment.speculation.draft_tokens
 
 
 def block_counts(laws: Sequence[KvLaw], block_tokens: int, limit_tokens: int) -> NDArray[np.int64]:
@@ -146,13 +106,24 @@ def _swap_block_s(deployment: Deployment, laws: Sequence[KvLaw], block_tokens: i
 
 
 def planner_of(
-    deployment: Deployment, limits: Limits, classes: Sequence[str], seed: int, replication: int
+    deployment: Deployment,
+    limits: Limits,
+    classes: Sequence[str],
+    seed: int,
+    replication: int,
+    temperature: float | None = None,
 ) -> PathPlanner:
-    """Draws the acceptance paths of one replication."""
+    """Draws the acceptance paths of one replication.
+
+    temperature: at which requests are sampled, where acceptance depends on it.
+    """
+    tables = tables_of(deployment, classes, temperature)
     return PathPlanner(
         draft_tokens=limits.draft_tokens,
-        survival=survival_tables(deployment, classes),
-        drafted_tokens=drafted_tokens(deployment, classes),
+        survival=tables.survival,
+        weights=tables.weights,
+        context_edges=tables.context_edges,
+        drafted_tokens=tables.drafted_tokens,
         key=acceptance_key(seed, replication),
         block_tokens=limits.block_tokens,
         block_counts=np.asarray(limits.block_counts),

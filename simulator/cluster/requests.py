@@ -159,7 +159,8 @@ class RequestBook:
         rest = int(emitted[done_steps:].sum()) - 1
         rounds = self._past_steps.get(request, 0) + done_steps
         again = prompt + done_tokens + 1
-        path = self._planner.replan(request, again, rest, self.class_index[request], rounds)
+        class_index, own_prompt = self.class_index[request], self.prompt_tokens[request]
+        path = self._planner.replan(request, again, rest, class_index, rounds, own_prompt)
         self._past_steps[request] = rounds
         self._past_committed[request] = self._past_committed.get(request, 0) + done_tokens
         self.emitted[request], self.new_blocks[request] = path.emitted, path.new_blocks
@@ -194,17 +195,18 @@ class RequestBook:
             return np.asarray(values)[index]
 
         steps, committed, classes = column(steps), column(self.committed_tokens), column(self.class_index)
+        prompts = column(self.prompt_tokens)
         return RequestColumns(
             arrival_s=column(self.arrival_s),
             scheduled_s=column(self.scheduled_s),
             first_token_s=column(self.first_token_s),
             finish_s=column(self.finish_s),
-            prompt_tokens=column(self.prompt_tokens),
+            prompt_tokens=prompts,
             output_tokens=column(self.output_tokens),
             class_index=classes,
             replica=column(self.replica),
             steps=steps,
-            drafted_tokens=planner.drafted(steps, classes),
+            drafted_tokens=planner.drafted(steps, classes, prompts),
             committed_tokens=committed,
             accepted_tokens=committed - steps,
             preemptions=column(self.preemptions),

@@ -141,7 +141,8 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
     """
     spec = scenario.deployments[deployment]
     limits = limits_of(deployment, spec, scenario.workload)
-    planner = planner_of(spec, limits, list(scenario.workload.classes), scenario.seed, 0)
+    workload = scenario.workload
+    planner = planner_of(spec, limits, list(workload.classes), scenario.seed, 0, workload.temperature)
     sample = sample_requests(scenario)
     fits = sample.prompts <= limits.longest_prompt
     prompts, classes = sample.prompts[fits], sample.classes[fits]
@@ -168,7 +169,7 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
         output_tokens=outputs.astype(np.float64),
         steps=steps,
         committed_tokens=paths.committed_tokens.astype(np.float64),
-        drafted_tokens=np.asarray(planner.drafted(np.asarray(paths.num_steps), classes), np.float64),
+        drafted_tokens=np.asarray(planner.drafted(np.asarray(paths.num_steps), classes, prompts), np.float64),
         context_tokens=context,
         blocks=float(np.asarray(limits.block_counts)[filled] @ weight) + 0.5,
         sequences=grid,

@@ -9,7 +9,7 @@ from calibration.importers.finding import RequestCounts, from_counts
 from calibration.importers.intervals import requests_interval, spread_over_requests, steps_interval, wilson
 from calibration.importers.options import ReadOptions
 from calibration.importers.read import read_acceptance
-from simulator.physics.survival import mean_over_steps, spread_survival
+from simulator.physics.spread import mean_over_steps, spread_survival
 from tests.calibration.importers import samples
 
 EXACT = {0: 200, 1: 300, 2: 300, 3: 200}

@@ -75,7 +75,7 @@ def test_the_rest_of_a_path_goes_on_with_the_uniforms_of_the_rounds_that_follow(
     done = 20
     planner = PathPlanner(2, (np.array([[0.7, 0.4]]),), KEY, 16, np.arange(10**5))
 
-    rest = planner.replan(0, 100, 200, 0, done)
+    rest = planner.replan(0, 100 + done, 200, 0, done, 100)
 
     same = rest.num_steps[0] - 1
     assert rest.emitted[:same].tolist() == whole.emitted[done : done + same].tolist()
@@ -104,3 +104,45 @@ def test_classes_and_groups_have_their_own_survival():
 
     assert rate[::2].mean() == pytest.approx(0.9, abs=0.01)
     assert sorted({round(r, 1) for r in np.quantile(rate[1::2], [0.2, 0.8])}) == [0.1, 0.5]
+
+
+def test_groups_are_as_large_as_their_weights():
+    tables = (np.array([[0.9], [0.1]]),)
+    planner = PathPlanner(1, tables, KEY, 16, np.arange(10**5), weights=(np.array([0.2, 0.8]),))
+
+    paths = planner.plan(np.arange(4000), np.full(4000, 9), np.full(4000, 300), np.zeros(4000, np.int64))
+
+    many = np.array(paths.committed_tokens) / np.array(paths.num_steps) > 1.5
+    assert many.mean() == pytest.approx(0.2, abs=0.02)
+
+
+def test_equal_weights_are_the_same_as_none():
+    tables = (np.linspace(0.9, 0.1, 64)[:, None],)
+    every = np.arange(500), np.full(500, 9), np.full(500, 300), np.zeros(500, np.int64)
+
+    stated, unsaid = (
+        PathPlanner(1, tables, KEY, 16, np.arange(10**5), weights=weights).plan(*every)
+        for weights in ((np.full(64, 1 / 64),), ())
+    )
+
+    assert np.array_equal(stated.emitted, unsaid.emitted)
+
+
+def test_a_long_prompt_has_the_table_of_its_length_also_after_it_was_preempted():
+    tables = (np.array([[1.0]]), np.array([[0.0]]))
+    planner = PathPlanner(1, tables, KEY, 16, np.arange(10**5), context_edges=np.array([1000]), drafted_tokens=(1, 3))
+
+    paths = planner.plan(np.arange(2), np.array([999, 1000]), np.array([101, 101]), np.zeros(2, np.int64))
+
+    assert paths.num_steps == [50, 100]
+    assert planner.replan(0, 1500, 100, 0, 3, 999).num_steps == [50]
+    assert planner.drafted(np.array([50, 100]), np.zeros(2, np.int64), np.array([999, 1000])).tolist() == [50, 300]
+
+
+def test_what_is_accepted_may_be_less_deep_than_what_is_verified_is_many():
+    planner = PathPlanner(14, (np.array([[1.0, 1.0]]),), KEY, 16, np.arange(10**5))
+
+    paths = planner.plan(np.arange(1), np.array([16]), np.array([31]), np.zeros(1, np.int64))
+
+    assert paths.num_steps == [10]
+    assert paths.new_blocks.tolist()[:2] == [1, 1]  # 16 + 15 tokens in the first step, 3 more in the second

@@ -8,14 +8,10 @@ from hypothesis import strategies as st
 from simulator.catalog.load import load_acceptance
 from simulator.errors import ScenarioError
 from simulator.physics.acceptance import expected_tokens_per_step, tokens_per_step
-from simulator.physics.survival import (
-    acceptance_table,
-    mean_over_requests,
-    mean_over_steps,
-    never_rising,
-    survival_for,
-    survival_of_curve,
-)
+from simulator.physics.curves import extended, never_rising, survival_of_curve
+from simulator.physics.factors import Conditions, temperature_factor
+from simulator.physics.spread import mean_over_requests, mean_over_steps
+from simulator.physics.survival import acceptance_table, acceptance_tables, measured_positions, survival_for
 from simulator.spec.acceptance import Acceptance
 
 MTP = "deepseek-v4-pro-mtp-thinking-on"
@@ -33,21 +29,108 @@ def test_a_survival_vector_is_used_as_given():
 
 
 @pytest.mark.parametrize(
-    ("acceptance", "message"),
+    ("acceptance", "positions"),
     [
-        (Acceptance(survival=(0.8, 0.7, 0.6, 0.5)), "survival has 4 positions, draft_tokens is 6"),
-        (Acceptance(tokens_per_step=2.9, at=4), "measured at 4 draft tokens, draft_tokens is 6"),
-        (Acceptance(histogram={0: 4, 3: 6}), "goes up to 3 accepted tokens, draft_tokens is 6"),
+        (Acceptance(survival=(0.8, 0.6, 0.4)), 3),
+        (Acceptance(tokens_per_step=2.9, at=4), 4),
+        (Acceptance(histogram={0: 4, 2: 3, 3: 6}), 3),
+        (Acceptance(preset=MTP), 8),
     ],
 )
-def test_more_draft_tokens_than_were_measured_are_an_error(acceptance, message):
+@pytest.mark.parametrize("spread", [0.0, 0.8])
+def test_beyond_what_was_measured_acceptance_goes_on_falling_and_never_rises(acceptance, positions, spread):
+    acceptance = acceptance.model_copy(update={"spread": spread})
+
+    known, beyond = acceptance_table(acceptance, positions), acceptance_table(acceptance, positions + 4)
+
+    assert measured_positions(acceptance) == positions
+    assert len(survival_for(acceptance, positions + 4)) == positions + 4
+    assert np.all(np.diff(beyond) <= 1e-12)
+    assert np.all(beyond[:, -1] < known[:, -1])
+
+
+def test_each_further_position_falls_as_the_last_two_did():
+    assert extended((0.8, 0.48), 3)[2] == pytest.approx(0.48 * 0.6 * 0.75)
+    assert extended((0.7,), 3) == pytest.approx((0.7, 0.49, 0.343))
+
+
+def test_a_last_position_that_noise_has_raised_is_not_followed():
+    assert extended((0.6, 0.3, 0.3), 4)[3] == pytest.approx(0.3 * 0.3 ** (1 / 3))
+    assert extended((), 2) == (0.0, 0.0)
+
+
+def test_a_spread_is_solved_at_what_was_measured_and_holds_for_positions_beyond():
+    measured = Acceptance(tokens_per_step=2.9, at=4, spread=0.7)
+
+    assert np.array_equal(acceptance_table(measured, 6)[:, :4], acceptance_table(measured, 4))
+
+
+@given(st.integers(1, 8), st.floats(0.3, 1.0), st.floats(0.01, 0.99))
+def test_a_decay_gives_the_tokens_per_step_and_falls_by_its_factor(at, decay, first):
+    true = np.cumprod([first * decay**position for position in range(at)])
+
+    survival = survival_for(Acceptance(tokens_per_step=1 + float(true.sum()), at=at, decay=decay), at)
+
+    assert survival == pytest.approx(true.tolist(), abs=1e-9)
+
+
+def test_a_decay_that_cannot_commit_so_much_is_an_error():
+    with pytest.raises(ScenarioError, match=r"decay 0.5 commits at most 2.625 tokens per step at 3 .* not 3.5"):
+        survival_for(Acceptance(tokens_per_step=3.5, at=3, decay=0.5), 3)
+
+
+def test_more_decay_costs_the_positions_behind_and_helps_those_before():
+    steep, flat = (survival_for(Acceptance(tokens_per_step=2.9, at=4, decay=d), 8) for d in (0.8, 1.0))
+
+    assert steep[0] > flat[0]
+    assert steep[7] < flat[7]
+
+
+FACTORS = [
+    ({"uplift": {"factor": 0.9, "source": "a test"}}, Conditions()),
+    ({"by_temperature": {0.0: 1.0, 1.0: 0.8}}, Conditions(temperature=0.5)),
+    ({"by_context": {0: 1.0, 1000: 0.8}}, Conditions(prompt_tokens=(500.0,))),
+]
+
+
+@pytest.mark.parametrize(("known", "conditions"), FACTORS, ids=["uplift", "temperature", "context"])
+@pytest.mark.parametrize("spread", [0.0, 0.6])
+def test_a_factor_is_on_the_conditional_acceptance_of_every_position(known, conditions, spread):
+    plain = Acceptance(survival=(0.8, 0.6, 0.5), spread=spread)
+
+    (changed,) = acceptance_tables(Acceptance.model_validate(plain.model_dump() | known), 3, conditions)
+
+    assert changed == pytest.approx(acceptance_table(plain, 3) * [0.9, 0.9**2, 0.9**3])
+
+
+def test_no_factor_lifts_acceptance_above_one_or_above_what_is_drafted():
+    better = {"uplift": {"factor": 3.0, "source": "a test"}, "drafted": {1: 4, 2: 6}}
+    acceptance = Acceptance.model_validate({"survival": (0.8, 0.3)} | better)
+
+    assert acceptance_tables(acceptance, 2, Conditions()).tolist() == [[[1.0, 0.6]]]
+
+
+def test_a_factor_of_one_leaves_every_bit():
+    acceptance = Acceptance(survival=(0.8, 0.61, 0.53), by_temperature={0.0: 1.0, 1.0: 0.7})
+
+    assert np.array_equal(acceptance_tables(acceptance, 3, Conditions(0.0))[0], acceptance_table(acceptance, 3))
+
+
+def test_prompts_beyond_those_measured_are_taken_as_the_nearest():
+    acceptance = Acceptance(survival=(0.8,), by_context={100: 1.0, 1000: 0.5})
+
+    tables = acceptance_tables(acceptance, 1, Conditions(prompt_tokens=(1.0, 100.0, 550.0, 9999.0)))
+
+    assert tables.ravel().tolist() == pytest.approx([0.8, 0.8, 0.6, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("temperature", "message"),
+    [(None, "without workload.temperature"), (1.5, "from 0 to 1, workload.temperature is 1.5")],
+)
+def test_a_temperature_that_nobody_stated_or_measured_is_an_error(temperature, message):
     with pytest.raises(ScenarioError, match=message):
-        survival_for(acceptance, 6)
-
-
-def test_a_preset_does_not_reach_beyond_its_curve():
-    with pytest.raises(ScenarioError, match="goes up to K = 8, draft_tokens is 9"):
-        survival_for(Acceptance(preset=MTP), 9)
+        temperature_factor({0.0: 1.0, 1.0: 0.8}, temperature)
 
 
 @given(st.integers(1, 12).flatmap(lambda k: st.tuples(st.just(k), st.floats(1, k + 1))))

@@ -17,7 +17,8 @@ from simulator.physics.drafted import (
 )
 from simulator.physics.step import CAUSES, StepShape
 from simulator.physics.step_model import step_model_with
-from simulator.physics.survival import acceptance_table, mean_over_steps, survival_for
+from simulator.physics.spread import mean_over_steps
+from simulator.physics.survival import acceptance_table, survival_for
 from simulator.spec.acceptance import Acceptance
 from simulator.spec.deployment import Deployment
 from simulator.spec.policy import AcceptancePreset
