@@ -9,6 +9,9 @@ from pydantic import Field, model_validator
 from simulator.spec.base import Count, CountOrZero, Fraction, Name, NotNegative, Positive, Spec
 from simulator.spec.draft import Draft
 
+MOST_NODES = 1024
+"""Largest tree that can be described [nodes]; engines verify up to some 64, offloaded targets up to 768."""
+
 Levels = Annotated[tuple[Count, ...], Field(strict=False, min_length=1, max_length=64)]
 
 Path = Annotated[tuple[Annotated[int, Field(strict=True, ge=0, le=63)], ...], Field(strict=False, min_length=1)]
@@ -34,6 +37,12 @@ class Tree(Spec):
     widths: Levels
     """Children of the root, of each node below it, and so on."""
 
+    @model_validator(mode="after")
+    def _not_too_large(self) -> Self:
+        if max(self.widths) > 64 or self.draft_tokens > MOST_NODES:
+            raise ValueError(f"{self.draft_tokens} nodes: at most {MOST_NODES}, and 64 children of a node")
+        return self
+
     @property
     def depth(self) -> int:
         """Most draft tokens that a step can accept."""
@@ -49,7 +58,7 @@ class NodesTree(Spec):
     """A tree given node by node, as Medusa and Sequoia write theirs."""
 
     shape: Literal["nodes"]
-    paths: Annotated[tuple[Path, ...], Field(strict=False, min_length=1, max_length=1024)]
+    paths: Annotated[tuple[Path, ...], Field(strict=False, min_length=1, max_length=MOST_NODES)]
     """Of each node, which child to take from the root on: [0] is the root's best child, [0, 1] that one's second."""
 
     @model_validator(mode="after")
@@ -78,11 +87,11 @@ class DynamicTree(Spec):
     """The best nodes of a tree that grows by the draft's own confidence (EAGLE-2 and -3)."""
 
     shape: Literal["dynamic_tree"]
-    depth: Count
+    depth: Annotated[Count, Field(le=64)]
     """Passes of the draft, and most draft tokens that a step can accept."""
-    top_k: Count
+    top_k: Annotated[Count, Field(le=64)]
     """Nodes that each pass expands, and children of each."""
-    nodes: Count
+    nodes: Annotated[Count, Field(le=MOST_NODES)]
     """Nodes that are verified, root not counted."""
 
     @model_validator(mode="after")
@@ -104,8 +113,8 @@ class BestTree(Spec):
     """The tree that commits most tokens per second by the measured verify curve (Sequoia)."""
 
     shape: Literal["best_tree"]
-    max_depth: Annotated[Count, Field(le=64)] = 8
-    max_nodes: Annotated[Count, Field(le=1024)] = 64
+    max_depth: Annotated[Count, Field(le=16)] = 8
+    max_nodes: Annotated[Count, Field(le=256)] = 64
     at_sequences: Count = 1
     """Batch for which it is chosen; it is not changed while serving."""
 
@@ -213,6 +222,16 @@ class NoSpeculation(Spec):
     """Plain decoding."""
 
     kind: Literal["none"]
+
+    @property
+    def drafts(self) -> dict[str, Draft]:
+        """None."""
+        return {}
+
+    @property
+    def draft_tokens(self) -> int:
+        """None."""
+        return 0
 
 
 WAY_OF_KIND = {"heads": "head", "ngram": "ngram", "moe_subset": "moe_subset"}
