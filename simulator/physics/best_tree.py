@@ -102,11 +102,10 @@ def best_trees(chances: Floats, max_nodes: int) -> BestTrees:
 def _children_of(chances: Floats, value: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """F_1 of `best_trees` and the sizes that it takes, from V of a child by the nodes below it."""
     most = value.size - 1
-    used = max(1, int(np.count_nonzero(chances)))
-    sizes = np.zeros((used, most + 1), np.int64)
+    sizes = np.zeros((len(chances), most + 1), np.int64)
     none = np.full(most, -np.inf)
     later = np.concatenate(([0.0], none))
-    for child in reversed(range(used)):
+    for child in reversed(range(len(chances))):
         own = np.where(np.isfinite(value), chances[child] * np.where(np.isfinite(value), value, 0.0), -np.inf)
         rest = sliding_window_view(np.concatenate((none, later)), most)[: most + 1]
         total = own[:-1][::-1] + rest

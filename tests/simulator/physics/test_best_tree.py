@@ -68,11 +68,7 @@ def test_the_paths_are_the_tree_that_was_promised(chances, nodes):
 def test_with_the_authors_chances_it_is_the_most_valued_nodes_and_beats_their_static_trees():
     conditional = np.full(5, SEQUOIA[0])
     by_child = child_chances(conditional, SEQUOIA)
-    every = (
-        nodes_of(Tree(shape="tree", widths=(4,) * 5), (), ())
-        if False
-        else nodes_of(Tree(shape="tree", widths=(8, 8, 8)), (), ())
-    )
+    every = nodes_of(Tree(shape="tree", widths=(8, 8, 8)), (), ())
     most = sorted((np.prod([SEQUOIA[child] for child in path]) for path in every), reverse=True)
     static = nodes_of(Tree(shape="tree", widths=(5, 1, 1, 1, 1)), (), ())
 
