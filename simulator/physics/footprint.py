@@ -227,6 +227,7 @@ def weight_bytes(
     tensor_parallel: int = 1,
     data_parallel: int = 1,
     expert_parallel: int = 1,
+    embedding: bool = True,
 ) -> WeightBytes:
     """Weight bytes of a checkpoint and of a replica's fullest GPU, of tensor_parallel × data_parallel [bytes].
 
@@ -235,6 +236,8 @@ def weight_bytes(
     the part is listed in `unquantised`. Tensor parallelism splits K and V projections down to one KV head; latent down
     projections, routers, norms and indexers are on every GPU. Data parallelism repeats all but the routed experts,
     which all GPUs of the replica share: whole ones over expert_parallel groups, slices of them within a group.
+
+    embedding: whether its embedding is its own, not another model's.
 
     vLLM and SGLang layer classes (column, row, replicated); facts/quant_runtime.yaml for what stays in bf16.
     """
@@ -247,7 +250,7 @@ def weight_bytes(
     split = 1 / tensor_parallel
     experts = _expert_share(model, quantisation, tensor_parallel * data_parallel, expert_parallel)
     parts = [
-        _Part(p.embedding + p.lm_head, plain, split),
+        _Part(p.embedding * embedding + p.lm_head, plain, split),
         _Part(p.norms + p.router, plain, 1.0),
         _Part(p.other, rest, 1.0),
         *_attention_parts(model, attention, tensor_parallel),

@@ -35,6 +35,19 @@ class KvLaw:
         sliding = self.sliding_bytes_per_token * min(length_tokens, self.window_tokens)
         return self.fixed_bytes + self.bytes_per_token * length_tokens + sliding
 
+    def repeated(self, times: int) -> "KvLaw":
+        """The law of so many caches alike.
+
+        >>> KvLaw(bytes_per_token=10).repeated(3).bytes_at(8)
+        240
+        """
+        return KvLaw(
+            times * self.fixed_bytes,
+            times * self.bytes_per_token,
+            self.window_tokens,
+            times * self.sliding_bytes_per_token,
+        )
+
     def read_bytes(self, sequences: int, context_tokens: float) -> float:
         """Bytes that one decode step reads for `sequences` with `context_tokens` positions in all [bytes].
 

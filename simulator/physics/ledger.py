@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from math import floor
 
 from simulator.catalog.load import load_engine, load_gpu, load_model, load_quantisation
+from simulator.physics.draft_memory import DraftMemory, draft_memory, router_bytes
 from simulator.physics.footprint import weight_bytes
 from simulator.physics.kv import KvLaw, block_bytes, kv_law, longest_sequence, sequence_blocks
 from simulator.physics.remedies import ways_to_fit
 from simulator.spec.deployment import Deployment, Engine
-from simulator.spec.draft import Draft
 from simulator.spec.hardware import GIB
 from simulator.spec.model import Model
 from simulator.spec.policy import EnginePolicy, MemoryRule
@@ -35,16 +35,21 @@ class LedgerRow:
     """What the engine may use: the memory fraction of it, or the budget."""
     target_weights_bytes: int
     draft_weights_bytes: int
+    """Of all drafts and of the router that chooses among them."""
+    draft_weights_bytes_by_draft: Mapping[str, int]
+    router_weights_bytes: int
+    """Of the model that routes requests to drafts."""
     activation_bytes: int
-    """Peak of the passes: target and draft take turns, so the larger of the two."""
+    """Peak of the passes: target and drafts take turns, so the largest of them."""
     runtime_bytes: int
     """CUDA context, collective buffers, what the engine reserves."""
     kv_budget_bytes: int
     """Room for KV on this GPU; 0 when nothing is left."""
     kv_bytes_per_token: Mapping[str, int]
-    """On this GPU, `target` and `draft`, sliding windows and fixed parts left out."""
+    """On this GPU, `target` and `draft` (all drafts), sliding windows and fixed parts left out."""
+    kv_bytes_per_token_by_draft: Mapping[str, int]
     kv_bytes_per_sequence_fixed: Mapping[str, int]
-    """On this GPU, `target` and `draft`: recurrent state, and sliding windows when full."""
+    """On this GPU, `target` and `draft` (all drafts): recurrent state, and sliding windows when full."""
     kv_block_tokens: int
     kv_pools: int
     """Groups of the replica with KV of their own (data-parallel attention); a sequence lives in one of them."""
@@ -69,18 +74,28 @@ class _Account:
     hbm_bytes: int
     usable_bytes: int
     target_weights_bytes: int
-    draft_weights_bytes: int
+    drafts: Mapping[str, DraftMemory]
+    router_bytes: int
     activation_bytes: int
     runtime_bytes: int
     kv_room_bytes: int
     target_law: KvLaw
-    draft_law: KvLaw
     block_tokens: int
     max_model_len: int
 
     @property
-    def laws(self) -> tuple[KvLaw, KvLaw]:
-        return self.target_law, self.draft_law
+    def draft_laws(self) -> tuple[KvLaw, ...]:
+        return tuple(draft.law for draft in self.drafts.values())
+
+    @property
+    def laws(self) -> tuple[KvLaw, ...]:
+        """Of the target first, then of each draft."""
+        return self.target_law, *self.draft_laws
+
+    @property
+    def draft_weights_bytes(self) -> int:
+        """Of all drafts and the router [bytes]."""
+        return _draft_bytes(self.drafts, self.router_bytes)
 
     @property
     def pool_blocks(self) -> int:
@@ -137,31 +152,33 @@ def kv_room_bytes(rule: MemoryRule, usable_bytes: int, used_bytes: int, memory_f
 def memory_ledger(name: str, deployment: Deployment) -> tuple[LedgerRow, ...]:
     """The ledger of each GPU role of a deployment called `name`.
 
-    A co-located draft that is split over fewer GPUs than the target fills the first of them; those bind the whole
+    Co-located drafts that are split over fewer GPUs than the target fill the first of them; those bind the whole
     replica, because every GPU holds the same blocks, and are the ones shown.
     """
     account = _account(deployment)
     pools = deployment.target.data_parallel
-    drafts = deployment.speculation.kind == "drafts"
     return (
         LedgerRow(
             deployment=name,
-            role="target+draft" if drafts else "target",
+            role="target" if deployment.speculation.kind == "none" else "target+draft",
             gpu=deployment.gpu,
             hbm_bytes=account.hbm_bytes,
             usable_bytes=account.usable_bytes,
             target_weights_bytes=account.target_weights_bytes,
             draft_weights_bytes=account.draft_weights_bytes,
+            draft_weights_bytes_by_draft={key: draft.weights_bytes for key, draft in account.drafts.items()},
+            router_weights_bytes=account.router_bytes,
             activation_bytes=account.activation_bytes,
             runtime_bytes=account.runtime_bytes,
             kv_budget_bytes=max(0, account.kv_room_bytes),
             kv_bytes_per_token={
                 "target": account.target_law.bytes_per_token,
-                "draft": account.draft_law.bytes_per_token,
+                "draft": sum(law.bytes_per_token for law in account.draft_laws),
             },
+            kv_bytes_per_token_by_draft={key: draft.law.bytes_per_token for key, draft in account.drafts.items()},
             kv_bytes_per_sequence_fixed={
                 "target": _fixed_bytes(account.target_law),
-                "draft": _fixed_bytes(account.draft_law),
+                "draft": sum(map(_fixed_bytes, account.draft_laws)),
             },
             kv_block_tokens=account.block_tokens,
             kv_pools=pools,
@@ -181,8 +198,8 @@ def fits(deployment: Deployment) -> bool:
     return _account(deployment).shortfall_bytes == 0
 
 
-def sequence_laws(deployment: Deployment) -> tuple[KvLaw, KvLaw]:
-    """KV laws of target and draft on the replica's fullest GPU: what a sequence's blocks are counted with."""
+def sequence_laws(deployment: Deployment) -> tuple[KvLaw, ...]:
+    """KV laws of target and drafts on the replica's fullest GPU: what a sequence's blocks are counted with."""
     return _account(deployment).laws
 
 
@@ -221,26 +238,33 @@ def _account(deployment: Deployment) -> _Account:
         data_parallel=target.data_parallel,
         expert_parallel=target.expert_parallel,
     ).per_gpu_bytes
-    draft_weights, draft_law, draft_model = _draft_share(deployment)
-    activation = max(_activation(m, policy, engine) for m in (model, draft_model) if m is not None)
+    drafts = {name: draft_memory(draft, target) for name, draft in deployment.speculation.drafts.items()}
+    router = router_bytes(deployment.speculation)
+    passing = (model, *(draft.model for draft in drafts.values() if draft.model is not None))
+    activation = max(_activation(m, policy, engine) for m in passing)
     runtime = _runtime_bytes(rule, target.num_gpus)
     fraction = engine.memory_fraction or rule.memory_fraction
     budget = None if engine.hbm_budget_gb is None else engine.hbm_budget_gb * 1e9
     cap = fraction if rule.kind == "fraction_of_visible" else 1.0
     usable = usable_memory_bytes(gpu.memory.visible_bytes, cap, budget)
+    used = weights + _draft_bytes(drafts, router) + activation + runtime
     return _Account(
         hbm_bytes=gpu.memory.visible_bytes,
         usable_bytes=usable,
         target_weights_bytes=weights,
-        draft_weights_bytes=draft_weights,
+        drafts=drafts,
+        router_bytes=router,
         activation_bytes=activation,
         runtime_bytes=runtime,
-        kv_room_bytes=kv_room_bytes(rule, usable, weights + draft_weights + activation + runtime, fraction),
+        kv_room_bytes=kv_room_bytes(rule, usable, used, fraction),
         target_law=kv_law(model, target.kv, target.tensor_parallel),
-        draft_law=draft_law,
         block_tokens=engine.kv_block_tokens or policy.scheduler.kv_block_tokens,
         max_model_len=engine.max_model_len or model.max_position,
     )
+
+
+def _draft_bytes(drafts: Mapping[str, DraftMemory], router: int) -> int:
+    return sum(draft.weights_bytes for draft in drafts.values()) + router
 
 
 def _runtime_bytes(rule: MemoryRule, num_gpus: int) -> int:
@@ -251,20 +275,3 @@ def _runtime_bytes(rule: MemoryRule, num_gpus: int) -> int:
 def _activation(model: Model, policy: EnginePolicy, engine: Engine) -> int:
     tokens = engine.max_num_batched_tokens or policy.scheduler.max_num_batched_tokens
     return activation_peak_bytes(policy.memory, model.vocab_size, model.hidden_size, tokens)
-
-
-def _draft_share(deployment: Deployment) -> tuple[int, KvLaw, Model | None]:
-    """Weights and KV law of a co-located draft on the fullest GPU, and its model where it has one."""
-    if deployment.speculation.kind != "drafts":
-        return 0, KvLaw(), None
-    draft: Draft = deployment.speculation.draft
-    if draft.abstract is not None:
-        weights = round(draft.abstract.weights_gb * 1e9 / deployment.target.num_gpus)
-        per_token = -(-draft.abstract.kv_bytes_per_token // deployment.target.tensor_parallel)
-        return weights, KvLaw(bytes_per_token=per_token), None
-    if draft.model is None:
-        return 0, KvLaw(), None
-    model = load_model(draft.model)
-    split = draft.tensor_parallel
-    weights = weight_bytes(model, load_quantisation(draft.weights), tensor_parallel=split).per_gpu_bytes
-    return weights, kv_law(model, draft.kv, split), model
