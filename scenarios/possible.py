@@ -4,15 +4,14 @@ Each problem stands where the scenario says what is impossible; what is inherite
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from scenarios.possible_drafts import impossible_drafts, unused_temperature
 from scenarios.problems import Path, Problem, dotted
 from scenarios.sets import find_place
 from scenarios.yaml_nodes import Node, place_of
-from simulator.catalog.load import load_acceptance, load_engine, load_lengths, load_model
-from simulator.catalog.presets import stated
+from simulator.catalog.load import load_lengths, load_model
 from simulator.physics.checks import check_deployment
-from simulator.spec.acceptance import Acceptance
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
 from simulator.spec.workload import Lengths, LogNormal, Workload
@@ -23,6 +22,8 @@ _ONE_IN_THOUSAND, _P95 = 3.0902, 1.6449
 
 def impossible(scenario: Scenario, seen: Node) -> Iterator[Problem]:
     """What is wrong with a scenario whose every value is valid on its own; seen: its file, resolved."""
+    if told := unused_temperature(scenario):
+        yield _problem(seen, ("workload", "temperature"), told)
     for name, deployment in scenario.deployments.items():
         for told in check_deployment(name, deployment):
             place, _, message = told.partition(": ")
@@ -38,56 +39,8 @@ def _problem(seen: Node, path: Path, message: str) -> Problem:
 
 
 def _own(deployment: Deployment, workload: Workload) -> Iterator[tuple[Path, str]]:
-    yield from _positions(deployment, workload.classes)
-    yield from _token_budget(deployment)
+    yield from impossible_drafts(deployment, workload)
     yield from _too_long(deployment, workload)
-
-
-def _positions(deployment: Deployment, classes: Mapping[str, float]) -> Iterator[tuple[Path, str]]:
-    """Draft tokens beyond the positions whose acceptance is known."""
-    if deployment.speculation.kind != "drafts":
-        return
-    known = deployment.speculation.draft.acceptance
-    proposed = deployment.speculation.propose.draft_tokens
-    for name in dict.fromkeys(name if name in known else "all" for name in classes):
-        acceptance = stated(known[name])
-        most, what = min(_measured(acceptance), _drafted(acceptance), key=lambda found: found[0])
-        if proposed > most:
-            message = f"{proposed}, but {what} of class {name}: propose at most {most}, or measure more positions"
-            yield ("speculation", "propose", "draft_tokens"), message
-
-
-def _measured(acceptance: Acceptance) -> tuple[float, str]:
-    """Draft tokens up to which acceptance is known, and what says so."""
-    if acceptance.preset is not None:
-        most = max(load_acceptance(acceptance.preset).tokens_per_step or {})
-        return most, f"preset {acceptance.preset} goes up to K = {most}, the acceptance"
-    if acceptance.survival is not None:
-        return len(acceptance.survival), f"survival has {len(acceptance.survival)} positions, that"
-    if acceptance.histogram is not None:
-        most = max(acceptance.histogram)
-        return most, f"the histogram goes up to {most} accepted tokens, that"
-    assert acceptance.at is not None
-    return acceptance.at, f"tokens_per_step was measured at {acceptance.at} draft tokens, that"
-
-
-def _drafted(acceptance: Acceptance) -> tuple[float, str]:
-    """Draft tokens up to which it is known how many are proposed, and what says so."""
-    most = max(acceptance.drafted) if acceptance.drafted else math.inf
-    return most, f"drafted goes up to {most:g} tokens, that"
-
-
-def _token_budget(deployment: Deployment) -> Iterator[tuple[Path, str]]:
-    """A step that cannot hold the draft tokens of a single sequence."""
-    stated = deployment.engine.max_num_batched_tokens
-    budget = stated or load_engine(deployment.engine.policy).scheduler.max_num_batched_tokens
-    drafts = deployment.speculation.propose.draft_tokens if deployment.speculation.kind == "drafts" else 0
-    if budget < drafts + 1:
-        yield (
-            ("engine", "max_num_batched_tokens"),
-            f"{budget}: a step verifies {drafts + 1} tokens of each sequence ({drafts} draft tokens and one more): "
-            f"raise it to at least {drafts + 1}, or propose fewer draft tokens",
-        )
 
 
 def _too_long(deployment: Deployment, workload: Workload) -> Iterator[tuple[Path, str]]:

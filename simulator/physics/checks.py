@@ -4,6 +4,7 @@ from simulator.catalog.load import load_gpu, load_model, load_quantisation
 from simulator.errors import CatalogError
 from simulator.physics.formats import compute_dtype, peak_flop_per_s
 from simulator.spec.deployment import Deployment, Target
+from simulator.spec.draft import Draft, Head, MoeSubset
 from simulator.spec.model import Model
 
 
@@ -67,14 +68,54 @@ def _format_problems(place: str, weights: str, gpu: str) -> list[str]:
 
 
 def _draft_problems(name: str, deployment: Deployment) -> list[str]:
-    if deployment.speculation.kind != "drafts":
-        return []
-    key, draft = next(iter(deployment.speculation.drafts.items()))
-    place = f"{name}.speculation.drafts.{key}"
-    if draft.model is None:
-        return []
-    problems = _split_problems(f"{place}.tensor_parallel", load_model(draft.model), draft.tensor_parallel)
-    if draft.tensor_parallel > deployment.target.tensor_parallel:
-        most = deployment.target.tensor_parallel
+    target = load_model(deployment.target.model)
+    problems: list[str] = []
+    for key, draft in deployment.speculation.drafts.items():
+        place = f"{name}.speculation.drafts.{key}"
+        if draft.model is not None:
+            problems += _own_pass_problems(place, load_model(draft.model), draft, deployment)
+        if draft.head is not None:
+            problems += _own_pass_problems(place, target, draft, deployment)
+            problems += _head_problems(f"{place}.head", draft.head, target)
+        if draft.moe_subset is not None:
+            problems += _subset_problems(f"{place}.moe_subset", draft.moe_subset, target)
+    return problems
+
+
+def _own_pass_problems(place: str, model: Model, draft: Draft, deployment: Deployment) -> list[str]:
+    """What keeps a draft's own split or weights from its GPUs; model: whose heads are split."""
+    problems = _split_problems(f"{place}.tensor_parallel", model, draft.tensor_parallel)
+    most = deployment.target.tensor_parallel
+    if draft.tensor_parallel > most:
         problems.append(f"{place}.tensor_parallel: {draft.tensor_parallel} is above the target's {most}")
     return problems + _format_problems(f"{place}.weights", draft.weights, deployment.gpu)
+
+
+def _head_problems(place: str, head: Head, target: Model) -> list[str]:
+    """Shapes that this target cannot give a head."""
+    problems = []
+    if not head.dense and target.moe is None:
+        problems.append(f"{place}.dense: {target.name} has no experts for the head to have; leave it at true")
+    if not head.dense and head.intermediate_size is not None:
+        problems.append(f"{place}.intermediate_size: with dense: false the head has the target's experts; leave it out")
+    if head.vocab_size is not None and head.vocab_size > target.vocab_size:
+        problems.append(
+            f"{place}.vocab_size: {head.vocab_size:,} is above the {target.vocab_size:,} words of {target.name}; "
+            "leave it out to share the target's output head"
+        )
+    return problems
+
+
+def _subset_problems(place: str, subset: MoeSubset, target: Model) -> list[str]:
+    """Experts that this target does not have."""
+    if target.moe is None:
+        return [f"{place}: {target.name} is dense: it has no experts to take a part of"]
+    has, uses = target.moe.num_experts, target.moe.top_k
+    problems = []
+    if subset.resident_experts > has:
+        problems.append(f"{place}.resident_experts: {subset.resident_experts}, but {target.name} has {has} a layer")
+    if subset.active_experts > uses:
+        problems.append(
+            f"{place}.active_experts: {subset.active_experts}, but {target.name} itself uses {uses} a token"
+        )
+    return problems

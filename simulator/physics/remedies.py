@@ -6,7 +6,7 @@ from simulator.catalog.load import load_gpu, load_quantisation, names
 from simulator.physics.checks import check_deployment
 from simulator.spec.deployment import Deployment
 from simulator.spec.draft import Draft, WeightDtype
-from simulator.spec.speculation import DraftSpeculation, NoSpeculation
+from simulator.spec.speculation import NoSpeculation
 
 TENSOR_PARALLEL = (2, 4, 8, 16)
 """Wider splits that are tried [GPUs]."""
@@ -16,6 +16,7 @@ MOST_BITS_KEPT = 0.9
 """Share of the present bits above which a format is no change worth naming."""
 
 Changes = Iterator[tuple[str, Deployment]]
+DraftChanges = Iterator[tuple[str, Draft]]
 
 
 def ways_to_fit(deployment: Deployment, longest_tokens: int, fits: Callable[[Deployment], bool]) -> tuple[str, ...]:
@@ -30,6 +31,7 @@ def ways_to_fit(deployment: Deployment, longest_tokens: int, fits: Callable[[Dep
         _shorter(deployment, longest_tokens),
         _lighter_weights(deployment),
         _smaller_drafts(deployment),
+        _fewer_drafts(deployment),
         _no_draft(deployment),
         _larger_gpus(deployment),
     )
@@ -68,27 +70,74 @@ def _lighter_weights(deployment: Deployment) -> Changes:
 
 
 def _smaller_drafts(deployment: Deployment) -> Changes:
-    speculation = deployment.speculation
-    if speculation.kind != "drafts" or speculation.draft.model is None:
+    for key, draft in deployment.speculation.drafts.items():
+        changes = [*_lighter_checkpoint(draft, deployment), *_narrower_head(draft), *_shared_subset(draft)]
+        for place, changed in changes:
+            yield f"speculation.drafts.{key}.{place}", _with_drafts(deployment, {key: changed})
+
+
+def _lighter_checkpoint(draft: Draft, deployment: Deployment) -> DraftChanges:
+    """A draft with weights and KV of its own in fewer bits, or over more GPUs."""
+    if draft.model is None and draft.head is None:
         return
-    key, draft = next(iter(speculation.drafts.items()))
-    place, split = f"speculation.drafts.{key}", deployment.target.tensor_parallel
+    split = deployment.target.tensor_parallel
     if draft.kv != "fp8":
-        yield f"{place}.kv fp8", _with_draft(deployment, speculation, draft.model_copy(update={"kv": "fp8"}))
+        yield "kv fp8", draft.model_copy(update={"kv": "fp8"})
     if draft.weights == "bf16":
-        yield f"{place}.weights fp8", _with_draft(deployment, speculation, draft.model_copy(update={"weights": "fp8"}))
+        yield "weights fp8", draft.model_copy(update={"weights": "fp8"})
     if draft.tensor_parallel < split:
-        wider = draft.model_copy(update={"tensor_parallel": split})
-        yield f"{place}.tensor_parallel {split}", _with_draft(deployment, speculation, wider)
+        yield f"tensor_parallel {split}", draft.model_copy(update={"tensor_parallel": split})
 
 
-def _with_draft(deployment: Deployment, speculation: DraftSpeculation, draft: Draft) -> Deployment:
-    drafts = dict.fromkeys(speculation.drafts, draft)
+def _narrower_head(draft: Draft) -> DraftChanges:
+    """A head with a dense MLP, or of one module or layer."""
+    if (head := draft.head) is None:
+        return
+    narrower = (("dense", "true", True), ("modules", "1", 1), ("layers", "1", 1))
+    for field, said, value in narrower:
+        if getattr(head, field) != value:
+            yield f"head.{field} {said}", draft.model_copy(update={"head": head.model_copy(update={field: value})})
+
+
+def _shared_subset(draft: Draft) -> DraftChanges:
+    """A part of the target that uses the target's own bytes."""
+    if (subset := draft.moe_subset) is None:
+        return
+    for field in ("shares_weights", "shares_kv"):
+        if not getattr(subset, field):
+            shared = subset.model_copy(update={field: True})
+            yield f"moe_subset.{field} true", draft.model_copy(update={"moe_subset": shared})
+
+
+def _with_drafts(deployment: Deployment, changed: dict[str, Draft]) -> Deployment:
+    speculation = deployment.speculation
+    drafts = speculation.drafts | changed
     return deployment.model_copy(update={"speculation": speculation.model_copy(update={"drafts": drafts})})
 
 
+def _fewer_drafts(deployment: Deployment) -> Changes:
+    """One draft less, of several; what was routed to it goes to the fallback."""
+    speculation = deployment.speculation
+    if speculation.kind == "none" or len(speculation.drafts) == 1:
+        return
+    combine = speculation.combine
+    for gone in speculation.drafts:
+        kept = {name: draft for name, draft in speculation.drafts.items() if name != gone}
+        if combine.kind == "routed" and gone != combine.fallback:
+            routes = {name: combine.fallback if to == gone else to for name, to in combine.routes.items()}
+            changed = {"drafts": kept, "combine": combine.model_copy(update={"routes": routes})}
+        elif combine.kind == "union":
+            changed = {"drafts": kept}
+        else:
+            continue
+        yield (
+            f"without draft {gone}",
+            deployment.model_copy(update={"speculation": speculation.model_copy(update=changed)}),
+        )
+
+
 def _no_draft(deployment: Deployment) -> Changes:
-    if deployment.speculation.kind == "drafts":
+    if deployment.speculation.kind != "none":
         yield "no draft", deployment.model_copy(update={"speculation": NoSpeculation(kind="none")})
 
 

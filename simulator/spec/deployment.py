@@ -126,12 +126,11 @@ class Deployment(Spec):
     speculation: Speculation = NoSpeculation(kind="none")
 
     @model_validator(mode="after")
-    def _draft_fits_the_group(self) -> Self:
-        if self.speculation.kind == "drafts":
-            draft = self.speculation.draft
+    def _drafts_fit_the_group(self) -> Self:
+        for name, draft in self.speculation.drafts.items():
             if draft.tensor_parallel > self.target.tensor_parallel:
                 raise ValueError(
-                    f"the draft's tensor_parallel {draft.tensor_parallel} is above the target's "
+                    f"draft {name}: the draft's tensor_parallel {draft.tensor_parallel} is above the target's "
                     f"{self.target.tensor_parallel}: a co-located draft runs on the target's GPUs"
                 )
         return self

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from simulator.spec.base import Count, CountOrZero, Name, Spec, Text
+from simulator.spec.classes import class_problems
 from simulator.spec.deployment import Deployment
 from simulator.spec.workload import Slo, Workload
 
@@ -30,18 +31,6 @@ class Scenario(Spec):
         if not self.deployments:
             raise ValueError("a scenario has at least one deployment")
         for name, deployment in self.deployments.items():
-            if deployment.speculation.kind == "drafts":
-                known = deployment.speculation.draft.acceptance
-                missing = [c for c in self.workload.classes if c not in known and "all" not in known]
-                if missing:
-                    raise ValueError(
-                        f"deployments.{name}: the draft has no acceptance for class {', '.join(missing)}: "
-                        "name the class or `all`"
-                    )
-                unused = [c for c in known if c not in self.workload.classes and c != "all"]
-                if unused:
-                    raise ValueError(
-                        f"deployments.{name}: acceptance for class {', '.join(unused)}, which the workload does not "
-                        f"have; its classes: {', '.join(self.workload.classes)}"
-                    )
+            for problem in class_problems(deployment.speculation, self.workload.classes):
+                raise ValueError(f"deployments.{name}: {problem}")
         return self

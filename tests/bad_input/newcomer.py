@@ -27,11 +27,11 @@ NEWCOMER = [
         "target.model: no model 'meta-llama/Llama-3.3-70B-Instruct' in the catalog; nearest: llama-3.3-70b",
     ),
     mistake(
-        "proposes-more-than-was-measured",
+        "proposes-a-tree-of-which-only-a-chain-was-measured",
         "propose: {shape: chain, draft_tokens: 3}",
-        "propose: {shape: chain, draft_tokens: 5}",
-        "propose.draft_tokens: 5, but tokens_per_step was measured at 3 draft tokens, that of class chat: propose at "
-        "most 3, or measure more positions",
+        "propose: {shape: tree, widths: [3, 1]}",
+        "acceptance: a tree is proposed, but for class chat, code nothing says what a second child is worth: give ",
+        at="acceptance:",
     ),
     mistake(
         "adds-a-class",
@@ -68,7 +68,7 @@ NEWCOMER = [
         "asks-for-eagle",
         "kind: drafts",
         "kind: eagle",
-        "speculation.kind: speculation by heads (EAGLE, MTP) is not modelled yet; known: none, drafts",
+        "speculation.kind: 'eagle': unknown kind; write kind: heads, and in the draft head: {method: eagle}; known: ",
     ),
     mistake(
         "sweeps-what-is-not-there",

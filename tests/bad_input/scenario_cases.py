@@ -156,11 +156,12 @@ IMPOSSIBLE = [
     ),
     scenario("longer-than-the-model", LENGTH, "max_model_len: 1000000", "1,000,000 is above the 131,072 positions of"),
     scenario(
-        "more-drafts-than-positions",
-        "draft_tokens: 2",
-        "draft_tokens: 4",
-        "4, but survival has 2 positions",
-        "at most 2",
+        "more-drafts-than-are-drafted",
+        "survival: [0.8, 0.6]",
+        "survival: [0.5], drafted: {0: 1, 1: 1}",
+        "2, but drafted goes up to 1 tokens",
+        "at most 1",
+        at="propose:",
     ),
     scenario(
         "budget-below-a-sequence", LENGTH, "max_num_batched_tokens: 2", "2: a step verifies 3 tokens", "at least 3"
@@ -185,8 +186,7 @@ IMPOSSIBLE = [
 ]
 
 NOT_MODELLED = [
-    scenario("eagle", "kind: drafts", "kind: eagle3", "speculation by heads (EAGLE, MTP) is not modelled yet"),
-    scenario("tree", "shape: chain", "shape: tree", "tree speculation is not modelled yet; known: chain"),
+    scenario("eagle", "kind: drafts", "kind: eagle3", "write kind: heads, and in the draft head: {method: eagle3}"),
     scenario(
         "disaggregation",
         "replicas: 1",

@@ -1,0 +1,109 @@
+"""What the drafts of a well-formed scenario cannot do: propose what nothing is known of, or what no step can hold."""
+
+from collections.abc import Collection, Iterator
+
+from scenarios.problems import Path
+from simulator.catalog.load import load_engine
+from simulator.catalog.presets import stated
+from simulator.errors import ScenarioError
+from simulator.spec.acceptance import Acceptance
+from simulator.spec.classes import classes_served
+from simulator.spec.deployment import Deployment
+from simulator.spec.draft import Draft
+from simulator.spec.scenario import Scenario
+from simulator.spec.speculation import DraftSpeculation
+from simulator.spec.workload import Workload
+
+Told = tuple[Path, str]
+"""Where below a deployment, and what."""
+_PROPOSE: Path = ("speculation", "propose")
+
+
+def impossible_drafts(deployment: Deployment, workload: Workload) -> Iterator[Told]:
+    """What a deployment's drafts cannot propose, and what is not known of their acceptance."""
+    speculation = deployment.speculation
+    if speculation.kind == "none":
+        return
+    for name, draft in speculation.drafts.items():
+        for of, acceptance in _asked(name, draft, speculation, workload.classes).items():
+            yield from _unknown_positions(of, acceptance, speculation)
+            place: Path = ("speculation", "drafts", name, "acceptance", of)
+            yield from ((place, told) for told in _no_curve(acceptance, speculation, workload))
+        yield from _shape_unlike(name, _asked(name, draft, speculation, workload.classes), speculation)
+    yield from _token_budget(deployment, speculation)
+
+
+def unused_temperature(scenario: Scenario) -> str:
+    """What to say of a temperature that no draft's acceptance is known to depend on; nothing where one is."""
+    drafts = [draft for deployment in scenario.deployments.values() for draft in deployment.speculation.drafts.values()]
+    known = any(acceptance.by_temperature for draft in drafts for acceptance in draft.acceptance.values())
+    if scenario.workload.temperature is None or known:
+        return ""
+    return (
+        f"{scenario.workload.temperature:g} has no effect: no draft says how its acceptance depends on it; give "
+        "by_temperature of an acceptance, or leave the temperature out"
+    )
+
+
+def _asked(name: str, draft: Draft, speculation: DraftSpeculation, classes: Collection[str]) -> dict[str, Acceptance]:
+    """Acceptance of a draft that the simulation reads, by its name in the file."""
+    served = classes_served(name, speculation, classes)
+    return {of: draft.acceptance[of] for of in dict.fromkeys(c if c in draft.acceptance else "all" for c in served)}
+
+
+def _unknown_positions(of: str, acceptance: Acceptance, speculation: DraftSpeculation) -> Iterator[Told]:
+    """Depths beyond those that are known to be drafted; what is accepted beyond what was measured is extrapolated."""
+    drafted, proposed = stated(acceptance).drafted, speculation.propose.depth
+    if drafted and proposed > max(drafted):
+        message = (
+            f"{proposed}, but drafted goes up to {max(drafted)} tokens, that of class {of}: propose at most "
+            f"{max(drafted)}, or measure more positions"
+        )
+        yield (*_PROPOSE, "draft_tokens"), message
+
+
+def _shape_unlike(name: str, known: dict[str, Acceptance], speculation: DraftSpeculation) -> Iterator[Told]:
+    """Acceptance of a chain where a tree is proposed, and the other way round."""
+    place: Path = ("speculation", "drafts", name, "acceptance")
+    shape = speculation.propose.shape
+    of_trees = [of for of, acceptance in known.items() if acceptance.of == "tree"]
+    bare = [of for of, acceptance in known.items() if acceptance.of == "chain" and acceptance.branches is None]
+    if shape == "chain" and of_trees:
+        yield (
+            place,
+            f"of: tree (class {', '.join(of_trees)}) says what a tree accepts, but chains are proposed: measure one or "
+            "propose that tree",
+        )
+    if shape != "chain" and bare:
+        yield (
+            place,
+            f"a {shape} is proposed, but for class {', '.join(bare)} nothing says what a second child is worth: give "
+            "branches (chance that the 1st, 2nd, … child of a node is kept), or the tree's own figures by depth with "
+            "of: tree",
+        )
+
+
+def _no_curve(acceptance: Acceptance, speculation: DraftSpeculation, workload: Workload) -> Iterator[str]:
+    """Figures that no curve of acceptance goes through, or none at this temperature."""
+    if acceptance.decay is None and acceptance.by_temperature is None:
+        return
+    from simulator.physics.factors import Conditions
+    from simulator.physics.survival import acceptance_tables
+
+    try:
+        acceptance_tables(acceptance, speculation.propose.depth, Conditions(workload.temperature))
+    except ScenarioError as error:
+        yield str(error)
+
+
+def _token_budget(deployment: Deployment, speculation: DraftSpeculation) -> Iterator[Told]:
+    """A step that cannot hold the draft tokens of a single sequence."""
+    given = deployment.engine.max_num_batched_tokens
+    budget = given or load_engine(deployment.engine.policy).scheduler.max_num_batched_tokens
+    drafts = speculation.draft_tokens
+    if budget < drafts + 1:
+        yield (
+            ("engine", "max_num_batched_tokens"),
+            f"{budget}: a step verifies {drafts + 1} tokens of each sequence ({drafts} draft tokens and one more): "
+            f"raise it to at least {drafts + 1}, or propose fewer draft tokens",
+        )
