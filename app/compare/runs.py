@@ -8,6 +8,7 @@ from app.compare.causes import Part, context, parts_of
 from app.compare.folders import Key, StoredRun
 from app.compare.ratios import Ratio, ratios
 from app.format import low_high, times
+from app.tables.trust import budget_notes
 
 HEADLINES = {
     "capacity_req_per_s": "capacity",
@@ -156,5 +157,7 @@ def _notes(first: StoredRun, second: StoredRun, rows: list[dict[str, Any]]) -> I
         yield "seeds or replications differ: intervals are unpaired and wider than they could be"
     if any(any(row["saturated"]) for row in rows):
         yield "where a run is saturated its latencies grow with its length and are not compared"
+    for names, text in dict.fromkeys(note for run in (first, second) for note in budget_notes(list(run.rows.values()))):
+        yield f"{names}: {text}"
     if not any(ratio["interval"] for row in rows for ratio in row["ratios"].values()):
         yield "no intervals: they need at least two replications of each run"

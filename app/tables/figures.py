@@ -11,6 +11,7 @@ from app.format import (
     ABSENT,
     count,
     duration,
+    gigabytes,
     percent,
     plural,
     plus_minus,
@@ -64,7 +65,7 @@ def limits_of(slo: Any) -> Limits:
 def groups(limits: Limits) -> list[Group]:
     """All figures of the comparison under an SLO."""
     return [
-        Group("", (Figure("GPUs", gpus), Figure("fits", fits))),
+        Group("", (Figure("GPUs", gpus), Figure("fits", fits), Figure("drafts", drafts))),
         Group("Capacity", (Figure(_capacity_label(limits), capacity), Figure("offered ÷ capacity", utilisation))),
         Group("At the offered load", tuple(_at_load(limits))),
         Group("Cost", _COST),
@@ -133,6 +134,12 @@ def gpus(row: Row) -> Cell:
     return Cell(f"{count(number)} × {row.get('gpu', '?')}" if number is not None else str(row.get("gpu", ABSENT)))
 
 
+def drafts(row: Row) -> Cell:
+    """How the deployment speculates, with the weights of its drafts on a GPU."""
+    said, held = row.get("speculation"), row.get("draft_bytes")
+    return Cell(ABSENT if said is None else f"{said}, {gigabytes(held)}" if held else str(said))
+
+
 def fits(row: Row) -> Cell:
     """Whether the deployment fits into its GPUs."""
     return Cell("yes") if row.get("fits", True) else Cell(f"no {VIOLATED}", "bad")
@@ -162,7 +169,8 @@ def utilisation(row: Row) -> Cell:
 def tokens_per_step(row: Row) -> Cell:
     """Mean committed tokens of a step, with the draft tokens proposed for them."""
     drafted, value = row.get("draft_tokens_mean"), row.get("tokens_per_step")
-    return Cell(significant(value) + (f" (K = {significant(drafted, 2)})" if drafted and value is not None else ""))
+    said = "K =" if "chain" in str(row.get("speculation", "chain")) else "drafted"
+    return Cell(significant(value) + (f" ({said} {significant(drafted, 2)})" if drafted and value is not None else ""))
 
 
 def kv_use(row: Row) -> Cell:

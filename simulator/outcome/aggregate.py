@@ -11,7 +11,9 @@ from simulator.outcome.precision import suggested_replications
 from simulator.outcome.report import Row
 
 INTERVALS = ("interval", "interval_of_replications")
-NOT_AVERAGED = ("deployment", "gpu", "point", "replication", *INTERVALS, "replications_for_5_percent")
+IDENTITY = ("deployment", "gpu", "point", "speculation", "drafts", "draft_bytes")
+"""What a deployment is, whatever came of it."""
+NOT_AVERAGED = (*IDENTITY, "replication", *INTERVALS, "replications_for_5_percent")
 
 NO_MEAN = ("warmup_found_requests",)
 """Numbers that follow the majority of the replications, and whose mean nobody asks for."""
@@ -38,7 +40,7 @@ def aggregate_rows(rows: Sequence[Row]) -> Row:
     flat = [flatten(row) for row in rows]
     left_out = (*NO_MEAN, *GROWING) if merged["saturated"] else NO_MEAN
     intervals = _intervals(flat, left_out)
-    merged |= {name: first[name] for name in ("deployment", "gpu", "point")}
+    merged |= {name: first[name] for name in IDENTITY if name in first}
     merged |= {"replication": "all", **dict.fromkeys(INTERVALS, intervals)}
     merged |= _majority_fleet(rows)
     merged["warmup_found_requests"] = majority_fewest([row["warmup_found_requests"] for row in rows])

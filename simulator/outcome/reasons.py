@@ -1,6 +1,6 @@
 """One line that says why the winner wins: what binds each, and what its GPUs get done for their price."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from simulator.outcome.report import Row
@@ -50,7 +50,21 @@ def why_line(rows: Mapping[str, Row], ranking: Mapping[str, Any]) -> str:
     other = rows[ranking["runner_up"]]
     binds = f"it is bound by {bound_phrase(winner)}, {other['deployment']} by {bound_phrase(other)}"
     done = _fleets(winner, other) if ranking["basis"] == "usd_per_hour_for_offered" else _work_for_price(winner, other)
-    return f"{winner['deployment']} {done}; {binds}" if done else f"{winner['deployment']}: {binds}"
+    why = f"{winner['deployment']} {done}; {binds}" if done else f"{winner['deployment']}: {binds}"
+    return why + "".join(f"; {phrase}" for phrase in _drafting(winner, other))
+
+
+def _drafting(winner: Row, other: Row) -> Iterator[str]:
+    """What drafts bring a winner and what they take, beside those of the other."""
+    if not winner.get("drafts"):
+        return
+    for row in (winner, other):
+        if row.get("drafts") and row["tokens_per_step"] is not None:
+            share = (row["step_time_share"] or {}).get("draft", 0.0)
+            yield (
+                f"{row['deployment']} commits {row['tokens_per_step']:.2f} tokens per step ({row['speculation']}) and "
+                f"drafts for {share:.0%} of its step time"
+            )
 
 
 def _fleets(winner: Row, other: Row) -> str:

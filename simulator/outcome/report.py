@@ -49,7 +49,7 @@ EXTRA_FIELDS = (
     "step_time_share", "bound_share", "output_tokens_per_request", "output_tokens_per_s_at_capacity",
     "usd_per_gpu_hour", "capacity_note", "fleet_note", "simulated_runs", "step_s", "warmup_found_requests",
     "warmup_too_short", "too_few_samples", "replications_for_5_percent", "interval_of_replications",
-    "holds_if_slower",
+    "holds_if_slower", "speculation", "drafts", "draft_bytes",
 )
 """Fields that every row has beyond those."""
 # fmt: on
@@ -68,6 +68,12 @@ class RowContext:
     arrivals_kind: str
     slo: Slo | None
     point: str = "base"
+    speculation: str | None = None
+    """How it speculates, in words; None without."""
+    drafts: tuple[str, ...] = ()
+    """Names of its drafts."""
+    draft_bytes: int | None = None
+    """Weights of all drafts, and of their router, on the fullest GPU [bytes]; None without drafts."""
 
     @property
     def num_gpus(self) -> int:
@@ -170,6 +176,9 @@ def _identity(context: RowContext, replication: int | str) -> Row:
         "usd_per_hour": context.usd_per_hour,
         "fits": True,
         "reason": None,
+        "speculation": context.speculation,
+        "drafts": list(context.drafts),
+        "draft_bytes": context.draft_bytes,
     }
 
 

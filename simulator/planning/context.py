@@ -4,6 +4,7 @@ from simulator.catalog.load import load_gpu
 from simulator.outcome.cost import resolve_price
 from simulator.outcome.report import RowContext
 from simulator.physics.ledger import memory_ledger
+from simulator.planning.draft_words import speculation_words
 from simulator.spec.scenario import Scenario
 
 
@@ -26,4 +27,7 @@ def row_context(scenario: Scenario, deployment: str, point: str) -> RowContext:
         arrivals_kind=scenario.workload.arrivals.kind,
         slo=scenario.slo,
         point=point,
+        speculation=speculation_words(spec.speculation),
+        drafts=tuple(spec.speculation.drafts),
+        draft_bytes=memory_ledger(deployment, spec)[0].draft_weights_bytes if spec.speculation.drafts else None,
     )

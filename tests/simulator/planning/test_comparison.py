@@ -197,3 +197,22 @@ def test_the_reason_is_one_line_with_what_binds_each():
     assert "b holds the offered load on 4 h200-sxm for $12.00/h, a on 8 h200-sxm for $24.00/h" in why
     assert "a by drafting" in why
     assert "\n" not in why
+
+
+def test_why_names_the_drafts_of_a_winner_and_what_they_take():
+    drafting = {"tokens_per_step": 3.0, "drafts": ["code", "prose"], "speculation": "code + prose, routed, chain of 4"}
+    winner = deployment("b", step_time_share={"draft": 0.25}, **drafting)
+
+    why = comparison(deployment("a", gpus_for_offered=8), winner)["why"]
+
+    assert why.endswith(
+        "b commits 3.00 tokens per step (code + prose, routed, chain of 4) and drafts for 25% of its step time"
+    )
+
+
+def test_why_is_silent_on_the_drafts_of_a_loser():
+    loser = deployment(
+        "a", gpus_for_offered=8, drafts=["code"], tokens_per_step=3.0, step_time_share={}, speculation="x"
+    )
+
+    assert "drafts for" not in comparison(loser, deployment("b"))["why"]
