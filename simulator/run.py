@@ -14,6 +14,7 @@ from simulator.cluster.records import ClusterRecords
 from simulator.cluster.sessions import with_prefixes
 from simulator.cluster.streams import acceptance_key
 from simulator.cluster.traffic import RequestChunk, offered_rate, request_chunks
+from simulator.physics.best_tree import chosen
 from simulator.physics.drafted import DeploymentSteps, DraftedStepModel
 from simulator.physics.step_model import CatalogStepModel, build_step_model
 from simulator.spec.deployment import Deployment
@@ -29,6 +30,24 @@ def _step_model(deployment_json: str) -> CatalogStepModel:
 def step_model_of(deployment: Deployment) -> CatalogStepModel:
     """The step model of a deployment; what it remembers is shared by all runs of this process."""
     return _step_model(deployment.model_copy(update={"replicas": 1}).model_dump_json(exclude_unset=True))
+
+
+@lru_cache(maxsize=32)
+def _chosen(deployment_json: str) -> Deployment:
+    return chosen(Deployment.model_validate_json(deployment_json))
+
+
+def with_best_trees(scenario: Scenario) -> Scenario:
+    """The scenario with every best_tree written out node by node; any other is returned as it is."""
+    asked = {
+        name: deployment
+        for name, deployment in scenario.deployments.items()
+        if deployment.speculation.kind != "none" and deployment.speculation.propose.shape == "best_tree"
+    }
+    if not asked:
+        return scenario
+    found = {name: _chosen(deployment.model_dump_json(exclude_unset=True)) for name, deployment in asked.items()}
+    return scenario.model_copy(update={"deployments": scenario.deployments | found})
 
 
 def step_times_of(deployment: Deployment, workload: Workload) -> DeploymentSteps:
@@ -72,6 +91,7 @@ def simulate_once(
 
     Raises ScenarioError when the deployment does not fit into its GPUs.
     """
+    scenario = with_best_trees(scenario)
     spec = scenario.deployments[deployment]
     workload = scenario.workload
     model = step_times_of(spec, workload)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.catalog.presets import stated
 from simulator.cluster.sessions import with_prefixes
 from simulator.cluster.streams import acceptance_key
 from simulator.cluster.traffic import request_chunks
@@ -140,22 +141,30 @@ def _some_prompts(workload: Workload) -> Ints:
 def drafted_mix(deployment: Deployment, workload: Workload) -> tuple[float, ...] | None:
     """Share of all steps that propose exactly 0, 1, … draft tokens; None: all propose what they can."""
     speculation = deployment.speculation
-    if speculation.kind == "none":
+    if speculation.kind == "none" or not _may_propose_less(speculation):
         return None
-    mixed, most, less = np.zeros(speculation.draft_tokens + 1), speculation.draft_tokens, False
+    most = speculation.draft_tokens
+    mixed = np.zeros(most + 1)
     for of in step_shares(deployment, workload):
         shares = proposed_shares(speculation, of.draft, of.class_name)
-        less = less or shares is not None
         mixed += of.share * (np.eye(most + 1)[most] if shares is None else np.array(shares))
-    return tuple(mixed.tolist()) if less and mixed[most] < 1.0 else None
+    return tuple(mixed.tolist()) if mixed[:most].any() else None
+
+
+def _may_propose_less(speculation: DraftSpeculation) -> bool:
+    known = [acceptance for draft in speculation.drafts.values() for acceptance in draft.acceptance.values()]
+    return any(stated(acceptance).drafted is not None for acceptance in known)
 
 
 def draft_shares(deployment: Deployment, workload: Workload) -> dict[str, float]:
     """Draft → share of the decoding sequences that it drafts for, mean over steps; all of a union draft for all."""
-    shares = dict.fromkeys(deployment.speculation.drafts, 0.0)
+    speculation = deployment.speculation
+    if speculation.kind == "none" or speculation.combine.kind != "routed":
+        return dict.fromkeys(speculation.drafts, 1.0)
+    shares = dict.fromkeys(speculation.drafts, 0.0)
     for of in step_shares(deployment, workload):
-        for name in shares if of.draft is None else (of.draft,):
-            shares[name] += of.share
+        assert of.draft is not None
+        shares[of.draft] += of.share
     return shares
 
 

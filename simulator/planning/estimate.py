@@ -12,7 +12,7 @@ from simulator.planning.capacity import load_axis
 from simulator.planning.context import row_context, why_unfit
 from simulator.planning.demand import Demand, demand_of
 from simulator.planning.steady_cluster import Load, SteadyCluster, good_share, pressure, token_gaps
-from simulator.run import step_times_of
+from simulator.run import step_times_of, with_best_trees
 from simulator.spec.scenario import Scenario
 from simulator.spec.workload import Slo, Workload
 
@@ -22,6 +22,7 @@ def estimate(scenario: Scenario, deployment: str, point: str = "base") -> Row:
 
     A deployment that does not fit gives the row that says so.
     """
+    scenario = with_best_trees(scenario)
     reason = why_unfit(scenario, deployment)
     if reason:
         return empty_row(row_context(scenario, deployment, point), "estimate", reason)
@@ -30,6 +31,7 @@ def estimate(scenario: Scenario, deployment: str, point: str = "base") -> Row:
 
 def estimate_row(scenario: Scenario, deployment: str, cluster: SteadyCluster, point: str = "base") -> Row:
     """The same of a deployment that fits, whose steady state is given."""
+    scenario = with_best_trees(scenario)
     context = row_context(scenario, deployment, point)
     demand = cluster.demand
     axis = load_axis(scenario.workload, scenario.seed, 0)
@@ -74,6 +76,7 @@ def steady_cluster(scenario: Scenario, deployment: str) -> SteadyCluster:
 
     Raises ScenarioError when the deployment does not fit into its GPUs.
     """
+    scenario = with_best_trees(scenario)
     spec = scenario.deployments[deployment]
     return SteadyCluster(demand_of(scenario, deployment), spec.replicas, spec.router.kind, scenario.slo)
 

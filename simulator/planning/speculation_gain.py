@@ -15,7 +15,7 @@ from simulator.outcome.cost import resolve_price
 from simulator.physics.acceptance import survival_from_conditional
 from simulator.planning.demand import SEQUENCES, Demand, demand_of
 from simulator.planning.steady_state import prompt_work
-from simulator.run import step_model_of
+from simulator.run import step_model_of, with_best_trees
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
 from simulator.spec.speculation import NoSpeculation
@@ -79,6 +79,7 @@ def speculation_grid(scenario: Scenario, deployment: str) -> SpeculationGrid:
 
     Raises ScenarioError when it does not fit into its GPUs, with or without its draft.
     """
+    scenario = with_best_trees(scenario)
     spec = scenario.deployments[deployment]
     plain = without_draft(spec)
     demand = demand_of(scenario.model_copy(update={"deployments": {deployment: plain}}), deployment)

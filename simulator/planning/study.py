@@ -34,7 +34,7 @@ from simulator.planning.curve import FILLED, loads_to_fill, shortened
 from simulator.planning.fleet import fewest, guessed_replicas
 from simulator.planning.model_error import ModelError, model_error, widened
 from simulator.planning.provenance import provenance
-from simulator.run import simulate_once, step_times_of
+from simulator.run import simulate_once, step_times_of, with_best_trees
 from simulator.spec.scenario import Scenario
 
 MOST_DRAWN = 10
@@ -100,6 +100,7 @@ def study(
     point: name of the sweep point that the scenario is.
     fill: whether loads that the searches leave out are simulated too, for figures alone: no row follows from them.
     """
+    scenario = with_best_trees(scenario)
     unfit = {name: reason for name in scenario.deployments if (reason := why_unfit(scenario, name))}
     tasks = [
         Task(scenario, name, replication, guess(scenario, name) if guess else None, point, simulate, fill)
