@@ -76,6 +76,13 @@ def test_operation_factors_are_those_of_the_reference(rate, k, flops, factor):
     assert operation_factor(rate, k, flops) == pytest.approx(factor, abs=0.0051)
 
 
+@pytest.mark.parametrize(("rate", "row"), [(0.8, {1: 0.86, 4: 0.62}), (0.9, {1: 0.91, 4: 0.76})])
+def test_speed_ups_of_a_target_bound_by_compute_are_those_of_the_reference(rate, row):
+    found = {k: 1 / operation_factor(rate, k, 0.1) for k in row}
+
+    assert found == pytest.approx(row, abs=0.0053)
+
+
 @given(rates, st.integers(1, 16), st.floats(0, 2))
 def test_speculation_never_saves_operations(rate, draft_tokens, flops_ratio):
     assert operation_factor(rate, draft_tokens, flops_ratio) >= 1 - 1e-12
