@@ -35,6 +35,41 @@ deployments:
       propose: {shape: chain, draft_tokens: 2}
 """
 
+SEVERAL = (
+    CHAT
+    + """\
+  tree:
+    extends: plain
+    speculation:
+      kind: heads
+      drafts:
+        head:
+          head: {method: eagle3, vocab_size: 32000}
+          acceptance: {all: {tokens_per_step: 2.1, at: 3, decay: 0.9, branches: [0.6, 0.1]}}
+      propose: {shape: tree, widths: [2, 1, 1]}
+  routed:
+    extends: plain
+    speculation:
+      kind: drafts
+      drafts:
+        code: {model: llama-3.2-1b, acceptance: {code: {survival: [0.9]}, prose: {survival: [0.5], spread: 1}}}
+        copy: {ngram: {}, acceptance: {all: {survival: [0.3], by_context: {100: 1, 1000: 1.2}}}}
+      propose: {draft_tokens: 1}
+      combine:
+        kind: routed
+        routes: {code: code, all: copy}
+        accuracy: {all: 0.9}
+        fallback: copy
+        router: {parameters: 100000000, latency_s: 0.001}
+  union:
+    extends: routed
+    speculation:
+      combine: {kind: union, recursive_rejection: {correlation: 0.5}}
+      streams: {kind: parallel, contention: 0.5}
+"""
+)
+"""The same with a tree, routed drafts and a union."""
+
 
 def load_text(text: str, *sets: str) -> LoadedScenario:
     """Load a text as if it stood in chat.yaml."""

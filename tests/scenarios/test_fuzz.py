@@ -9,10 +9,11 @@ from scenarios.sets import all_places
 from scenarios.starter import starter_text
 from scenarios.yaml_nodes import parse_yaml
 from simulator.errors import ScenarioError
-from tests.scenarios.examples import CHAT
+from tests.scenarios.examples import CHAT, SEVERAL
 
 TAIL = "sweep: {seed: [1, 2]}\nassert: [plain.req_per_s < 3]\n"
 PLACES = all_places(parse_yaml(CHAT + TAIL, "chat.yaml")[0])
+DEEP_PLACES = [place for place in all_places(parse_yaml(SEVERAL, "chat.yaml")[0]) if ".speculation" in place]
 ODD = [
     "",
     "~",
@@ -27,6 +28,8 @@ ODD = [
     "{kind: none}",
     "{kind: [1]}",
     "{kind: {}}",
+    "{shape: tree}",
+    "{shape: []}",
     "x" * 90,
 ]
 odd_values = st.sampled_from(ODD) | st.integers().map(str) | st.floats().map(str) | st.text(max_size=12)
@@ -54,6 +57,12 @@ def test_a_cut_or_a_slip_of_the_keyboard(start, length, typed):
 @given(st.lists(st.tuples(st.sampled_from(PLACES), odd_values), max_size=3))
 def test_any_value_set_at_any_place(sets):
     loads_or_is_refused(CHAT + TAIL, *(f"{path}={value}" for path, value in sets))
+
+
+@quick
+@given(st.lists(st.tuples(st.sampled_from(DEEP_PLACES), odd_values), max_size=3))
+def test_any_value_set_at_any_place_of_a_speculation(sets):
+    loads_or_is_refused(SEVERAL, *(f"{path}={value}" for path, value in sets))
 
 
 @quick

@@ -11,7 +11,7 @@ from scenarios.files import builtin_names
 from scenarios.schema import scenario_json_schema
 from scenarios.starter import starter_text
 from scenarios.yaml_nodes import parse_yaml, plain
-from tests.scenarios.examples import CHAT, edited
+from tests.scenarios.examples import CHAT, SEVERAL, edited
 
 ROOT = Path(__file__).parents[2]
 VALIDATOR = Draft202012Validator(scenario_json_schema(), format_checker=Draft202012Validator.FORMAT_CHECKER)
@@ -41,6 +41,7 @@ def test_every_built_in_scenario_obeys_the_schema(name):
     "text",
     [
         CHAT,
+        SEVERAL,
         starter_text(),
         CHAT + "sweep: {seed: [1, 2]}\nassert: [plain.req_per_s < 3]\n",
         CHAT + "  more: {extends: spec, speculation: {propose: {draft_tokens: 1}}}\n",
