@@ -14,15 +14,27 @@ FOLDED_ROWS = 32
 """Spans up to this many rows attend with the query heads of a group folded into rows; longer ones with heads apart."""
 
 
+class Branches(NamedTuple):
+    """Where rows stand that are nodes of a tree: they lie in consecutive slots, but at positions by their depth."""
+
+    positions: Sequence[int]
+    """Of each row."""
+    seen: Tensor
+    """[rows, last slots] which of the last slots each row looks at, its own and those before it; what lies before
+    these slots is seen by all."""
+
+
 class Span(NamedTuple):
-    """Consecutive positions of one sequence to compute."""
+    """Consecutive positions of one sequence to compute; or nodes of a tree behind it."""
 
     tokens: Sequence[int]
     start: int
-    """Position of the first token: KV positions that are there already."""
+    """Slot of the first token within the sequence: KV positions that are there already."""
     table: BlockTable
     num_outputs: int
     """How many of the last rows are asked for."""
+    branches: Branches | None = None
+    """None: each row stands behind the one before."""
 
 
 class Read(NamedTuple):
@@ -34,6 +46,8 @@ class Read(NamedTuple):
     """Where its keys and values lie: a slice of the store, or [positions] slot numbers."""
     mask: Tensor | None
     """[rows or group × rows, positions] zero where a row may look and minus infinity where not; None: everywhere."""
+    seen: Tensor | None = None
+    """Of a tree: Branches.seen."""
 
 
 @dataclass(slots=True)
@@ -79,8 +93,9 @@ def make_batch(
     for span in spans:
         first, count = len(tokens), len(span.tokens)
         tokens.extend(span.tokens)
-        positions.extend(range(span.start, span.start + count))
-        slots.extend(_slots(span.table, span.start, count, block_tokens))
+        in_order = range(span.start, span.start + count)
+        positions.extend(in_order if span.branches is None else span.branches.positions)
+        slots.extend(slots_at(span.table, in_order, block_tokens))
         outputs.extend(range(first + count - span.num_outputs, first + count))
         reads.append(_read(span, first, block_tokens, group, dtype, device))
     rows = torch.tensor((tokens, positions, slots), device=device)
@@ -88,12 +103,13 @@ def make_batch(
     return Batch(rows[0], rows[1], rows[2], wanted, reads, len(spans) if num_decoding is None else num_decoding)
 
 
-def _slots(table: BlockTable, start: int, count: int, block_tokens: int) -> Sequence[int]:
+def slots_at(table: BlockTable, places: range, block_tokens: int) -> Sequence[int]:
+    """Slot numbers of consecutive places of a sequence."""
     if table.contiguous:
-        base = table.blocks[0] * block_tokens + start
-        return range(base, base + count)
+        base = table.blocks[0] * block_tokens
+        return range(base + places.start, base + places.stop)
     blocks = table.blocks
-    return [blocks[p // block_tokens] * block_tokens + p % block_tokens for p in range(start, start + count)]
+    return [blocks[p // block_tokens] * block_tokens + p % block_tokens for p in places]
 
 
 def slots_of(table: BlockTable, length: int, block_tokens: int) -> Tensor:
@@ -111,8 +127,13 @@ def _read(span: Span, first_row: int, block_tokens: int, group: int, dtype: torc
         slots = slice(base, base + length)
     else:
         slots = slots_of(span.table, length, block_tokens).to(device)
-    if rows == 1:
+    if rows == 1 and span.branches is None:
         return Read(first_row, rows, slots, None)
+    if span.branches is None:
+        seen = torch.ones(rows, rows, dtype=torch.bool, device=device).tril_()
+    else:
+        seen = span.branches.seen.to(device)
     mask = torch.zeros(rows, length, dtype=dtype, device=device)
-    mask[:, span.start :].masked_fill_(torch.ones(rows, rows, dtype=torch.bool, device=device).triu_(1), -torch.inf)
-    return Read(first_row, rows, slots, mask.repeat(group, 1) if rows <= FOLDED_ROWS else mask)
+    mask[:, length - seen.shape[1] :].masked_fill_(~seen, -torch.inf)
+    mask = mask.repeat(group, 1) if rows <= FOLDED_ROWS else mask
+    return Read(first_row, rows, slots, mask, None if span.branches is None else seen)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from engine.attention import padded
+from engine.attention import padded, visible
 from engine.batch import FOLDED_ROWS, Batch
 from engine.kv_cache import KvStore
 from engine.model import Model
@@ -31,8 +31,13 @@ def bucket(count: int, least: int = 1) -> int:
 
 
 def fits(batch: Batch) -> bool:
-    """Whether a batch is verifying sequences alone, with equally many rows, all of them asked for."""
+    """Whether a batch is verifying sequences alone, with equally many rows, all of them asked for.
+
+    Nodes of a tree fit where the whole tree is computed at once, as the target does.
+    """
     rows = {read.num_rows for read in batch.reads}
+    if any(read.seen is not None and read.seen.shape[1] != read.num_rows for read in batch.reads):
+        return False
     only_decoding = batch.num_decoding == len(batch.reads) and batch.output_rows is None
     return only_decoding and len(rows) == 1 and max(rows) <= FOLDED_ROWS
 
@@ -46,6 +51,10 @@ class PaddedPass:
         self.inputs = torch.zeros(3, sequences * rows, dtype=torch.int64, device=model.device)
         """[token numbers, positions, slots; sequences × rows]"""
         self.read_slots = torch.full((sequences, longest), store.spare_slot, dtype=torch.int64, device=model.device)
+        self.starts = torch.zeros(sequences, dtype=torch.int64, device=model.device)
+        self._in_order = torch.ones(rows, rows, dtype=torch.bool, device=model.device).tril_()
+        self.seen = self._in_order.repeat(sequences, 1, 1)
+        """[sequences, rows, rows] which of its rows each row looks at."""
 
     def fill(self, batch: Batch) -> None:
         """Copy a batch into the buffers."""
@@ -55,7 +64,11 @@ class PaddedPass:
         for row, values in enumerate((batch.token_ids, batch.positions, batch.slots)):
             self.inputs[row, :count].copy_(values)
         self.read_slots.fill_(self.store.spare_slot)
+        self.starts.zero_()
+        lengths = [_length(read.slots) for read in batch.reads]
+        self.starts[: len(lengths)].copy_(torch.tensor(lengths) - self.rows)
         for row, read in enumerate(batch.reads):
+            self.seen[row].copy_(self._in_order if read.seen is None else read.seen)
             slots = read.slots
             if isinstance(slots, slice):
                 slots = torch.arange(slots.start, slots.stop, device=self.read_slots.device)
@@ -63,7 +76,7 @@ class PaddedPass:
 
     def compute(self) -> Tensor:
         """Logits of all rows: [sequences × rows, vocabulary]."""
-        attend = padded(self.inputs[1].view(self.sequences, self.rows), self.read_slots)
+        attend = padded(visible(self.starts, self.seen, self.read_slots.shape[1]), self.read_slots)
         token_ids, positions, slots = self.inputs
         return self.model.logits(self.model.hidden(token_ids, positions, slots, attend, self.store))
 

@@ -1,15 +1,18 @@
 """Paged KV cache: blocks of positions handed to sequences, and the tensors that they stand for.
 
 One pool of block numbers serves the target and its draft, each with tensors of its own: both hold the same positions.
-Rejected tokens are rolled back by length alone; what lies behind a sequence's length is written over.
+Rejected tokens are rolled back by length alone; what lies behind a sequence's length is written over. Of a tree, the
+path that was accepted is moved to consecutive slots.
 """
 
 import heapq
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from engine.architecture import Architecture
+from engine.quantised import ELEMENTS, Plane, QuantisedPlane
 
 
 class BlockTable:
@@ -83,16 +86,44 @@ class KvStore:
         block_tokens: int,
         dtype: torch.dtype,
         device: str | torch.device = "cpu",
+        element: str = "same",
     ) -> None:
+        """Allocate.
+
+        element: `same` as the model's, or eight bits by a name of ELEMENTS.
+        """
         self.block_tokens = block_tokens
         self.spare_slot = num_blocks * block_tokens
         shape = ((num_blocks + 1) * block_tokens, architecture.num_kv_heads, architecture.head_dim)
         layers = range(architecture.num_layers)
-        self.keys: list[Tensor] = [torch.zeros(shape, dtype=dtype, device=device) for _ in layers]
+
+        def plane() -> Plane:
+            if element in ELEMENTS:
+                return QuantisedPlane(shape, element, dtype, device)
+            return torch.zeros(shape, dtype=dtype, device=device)
+
+        self.keys: list[Plane] = [plane() for _ in layers]
         """By layer: [slots, kv heads, head dim]."""
-        self.values: list[Tensor] = [torch.zeros(shape, dtype=dtype, device=device) for _ in layers]
+        self.values: list[Plane] = [plane() for _ in layers]
+        self.hidden: Tensor | None = None
+        """[slots, hidden size] last hidden states; None: nobody asked for them."""
+        self._num_slots, self._dtype, self._device = shape[0], dtype, device
+
+    def keep_hidden(self, size: int) -> None:
+        """Let passes leave their last hidden states here too, slot by slot, for a head that drafts from them."""
+        if self.hidden is None:
+            self.hidden = torch.zeros(self._num_slots, size, dtype=self._dtype, device=self._device)
+
+    def move(self, sources: Sequence[int], targets: Sequence[int]) -> None:
+        """Copy what lies in some slots to others; all are read before any is written."""
+        if not sources:
+            return
+        read, write = torch.tensor((sources, targets), device=self._device)
+        for tensor in (*self.keys, *self.values, *([] if self.hidden is None else [self.hidden])):
+            tensor.index_copy_(0, write, tensor.index_select(0, read))
 
     @property
     def num_bytes(self) -> int:
         """Bytes of all tensors, the spare block included."""
-        return sum(t.numel() * t.element_size() for t in (*self.keys, *self.values))
+        planes = (*self.keys, *self.values, *([] if self.hidden is None else [self.hidden]))
+        return sum(p.numel() * p.element_size() if isinstance(p, Tensor) else p.num_bytes for p in planes)

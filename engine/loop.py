@@ -11,19 +11,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from engine.batch import Batch, Span
+from engine.batch import Batch, Branches, Span, slots_at
 from engine.drafters import Draft, Drafter
 from engine.errors import RequestError
 from engine.graphs import passes
+from engine.judging import first_token, forced_verdict, verdict_on
 from engine.kv_cache import BlockPool
 from engine.measure import Marks, step_row
 from engine.model import Model
-from engine.sampling import pick, shaped_probs, widened
+from engine.policies import Fixed, Policy
 from engine.scheduler import Limits, Plan, Scheduler
 from engine.sequence import Emission, Request, SequenceState
 from engine.synthetic import Forced
 from engine.trace import StepRow
-from engine.verification import Verdict, verify_greedy, verify_sampled
+from engine.trees import depths, seen_by, widths_by_depth
+from engine.verification import Typical, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,9 @@ class EngineOptions:
     limits: Limits
     block_tokens: int = 16
     draft_tokens: int = 0
-    """Draft tokens K per step, where a request does not say."""
+    """Draft tokens K per step, all nodes of a tree, where a request does not say."""
+    typical: Typical | None = None
+    """Bounds of the lossy acceptance of sampled requests; None: lossless."""
 
 
 class Engine:
@@ -48,15 +52,18 @@ class Engine:
         drafter: Drafter | None = None,
         rng: np.random.Generator | None = None,
         forced: Forced | None = None,
+        policy: Policy | None = None,
         clock: Callable[[], float] = perf_counter,
     ) -> None:
         """Allocate the cache.
 
         rng: where sampled requests get their generators from.
         forced: acceptance forced from outside; then stop tokens are not heeded, and output is not the target's.
+        policy: how many of its draft tokens a sequence gets in a step; None: all.
         """
         self.target, self.options, self.drafter = target, options, drafter
         self.rng, self.forced, self.clock = rng, forced, clock
+        self.policy = policy or Fixed()
         self.pool = BlockPool(options.kv_blocks, options.block_tokens)
         self.store = target.new_store(options.kv_blocks, options.block_tokens)
         if drafter is not None:
@@ -107,6 +114,7 @@ class Engine:
         marks.kv_blocks = self.pool.used
         emissions = self._commit(plan, drafts, verdicts, first_tokens, marks)
         self.steps.append(step_row(plan, drafts, verdicts, emissions, batch, marks))
+        self.policy.observe(self.steps[-1])
         return emissions
 
     def run(self) -> Iterator[Emission]:
@@ -129,17 +137,21 @@ class Engine:
             return [Draft([]) for _ in plan.decoding]
         self.drafter.prefill(plan.chunks)
         longest = self.options.limits.max_model_len
-        counts = [min(s.draft_tokens, longest - len(s.tokens)) for s in plan.decoding]
+        wanted = self.policy.counts(plan.decoding)
+        counts = [min(count, longest - len(s.tokens)) for s, count in zip(plan.decoding, wanted, strict=True)]
         drafts = self.drafter.propose(plan.decoding, counts)
         if self.forced is None:
             return drafts
-        return [Draft(d.tokens + [0] * (count - len(d.tokens)), None) for d, count in zip(drafts, counts, strict=True)]
+        return [
+            Draft(d.tokens + [0] * (count - len(d.tokens))) if d.parents is None else d
+            for d, count in zip(drafts, counts, strict=True)
+        ]
 
     def _batch(self, plan: Plan, drafts: list[Draft]) -> Batch | None:
         """Rows of the target's pass: root and draft tokens of each sequence, then prompt chunks."""
         spans = [
-            Span([s.tokens[-1], *draft.tokens], len(s.tokens) - 1, s.table, len(draft.tokens) + 1)
-            for s, draft in zip(plan.decoding, drafts, strict=True)
+            Span([s.tokens[-1], *d.tokens], len(s.tokens) - 1, s.table, len(d.tokens) + 1, _branches(s, d))
+            for s, d in zip(plan.decoding, drafts, strict=True)
         ]
         spans += [
             Span(c.sequence.tokens[c.start : c.start + c.num_tokens], c.start, c.sequence.table, int(c.final))
@@ -171,35 +183,24 @@ class Engine:
         first_tokens = []
         for chunk in plan.chunks:
             if chunk.final:
-                first_tokens.append(self._first_token(chunk.sequence, best[row], logits[row : row + 1]))
+                first_tokens.append(first_token(chunk.sequence, best[row], logits[row : row + 1]))
                 row += 1
         return verdicts, first_tokens
 
     def _verdict(self, sequence: SequenceState, draft: Draft, best: Sequence[int], logits: Tensor) -> Verdict:
         if self.forced is not None:
-            accepted = self.forced(sequence.number, sequence.steps + 1, len(draft.tokens))
-            return Verdict(accepted, best[accepted])
-        if sequence.rng is None:
-            return verify_greedy(best, draft.tokens)
-        probs = shaped_probs(widened(logits), sequence.request.sampling)
-        uniforms = torch.from_numpy(sequence.rng.random(len(draft.tokens) + 1))
-        return verify_sampled(probs, draft.probs, draft.tokens, uniforms)
-
-    @staticmethod
-    def _first_token(sequence: SequenceState, best: int, logits: Tensor) -> int:
-        if sequence.rng is None:
-            return best
-        probs = shaped_probs(widened(logits), sequence.request.sampling)
-        return int(pick(probs, torch.from_numpy(sequence.rng.random(1)))[0])
+            return forced_verdict(sequence, draft, best, self.forced)
+        return verdict_on(sequence, draft, best, logits, self.options.typical)
 
     def _commit(
         self, plan: Plan, drafts: list[Draft], verdicts: list[Verdict], first_tokens: list[int], marks: Marks
     ) -> list[Emission]:
         """Append tokens, roll the cache back to them, and let sequences join and leave."""
         emissions = []
+        self._compact(plan.decoding, verdicts)
         for sequence, draft, verdict in zip(plan.decoding, drafts, verdicts, strict=True):
-            taken = sequence.append([*draft.tokens[: verdict.accepted], verdict.next_token])
-            sequence.count(len(draft.tokens), verdict.accepted)
+            taken = sequence.append([*(draft.tokens[node] for node in verdict.nodes), verdict.next_token])
+            sequence.count(widths_by_depth(draft.tree), verdict.accepted)
             emissions.append(Emission(sequence, taken, min(verdict.accepted, len(taken))))
         firsts = iter(first_tokens)
         for chunk in plan.chunks:
@@ -213,6 +214,19 @@ class Engine:
         for sequence in self.scheduler.commit(plan, marks.sampled_s):
             self._forget(sequence)
         return emissions
+
+    def _compact(self, sequences: Sequence[SequenceState], verdicts: Sequence[Verdict]) -> None:
+        """Move the keys and values of accepted paths into the slots right behind their roots."""
+        sources: list[int] = []
+        targets: list[int] = []
+        for sequence, verdict in zip(sequences, verdicts, strict=True):
+            if verdict.nodes == tuple(range(verdict.accepted)):
+                continue
+            length = len(sequence.tokens)
+            slots = slots_at(sequence.table, range(length, length + verdict.nodes[-1] + 1), self.options.block_tokens)
+            sources += [slots[node] for node in verdict.nodes]
+            targets += slots[: verdict.accepted]
+        self.store.move(sources, targets)
 
     def _forget(self, sequence: SequenceState) -> None:
         if self.drafter is not None:
@@ -244,3 +258,11 @@ class Engine:
                 " (max_num_batched_tokens), and chunked_prefill is off"
             )
         return min(limits.max_model_len, cache)
+
+
+def _branches(sequence: SequenceState, draft: Draft) -> Branches | None:
+    """Where the rows of a draft stand that is a tree, its root first."""
+    if draft.parents is None:
+        return None
+    root = len(sequence.tokens) - 1
+    return Branches([root, *(root + depth for depth in depths(draft.parents))], seen_by(draft.parents))

@@ -1,5 +1,6 @@
 """A request, and its state while the engine works on it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -54,7 +55,7 @@ class SequenceState:
     steps: int = 0
     """Verify steps taken part in."""
     drafted_at: list[int] = field(default_factory=list)
-    """By position: how often a draft token was verified there."""
+    """By position: draft tokens verified there."""
     accepted_at: list[int] = field(default_factory=list)
     """By position: how often it was accepted; counted before the cut at the output length."""
     rounds: list[tuple[int, int]] = field(default_factory=list)
@@ -89,16 +90,19 @@ class SequenceState:
         self.tokens += taken
         return taken
 
-    def count(self, drafted: int, accepted: int) -> None:
-        """Record one verify step."""
+    def count(self, drafted: Sequence[int], accepted: int) -> None:
+        """Record one verify step.
+
+        drafted: by position, draft tokens verified there: one each in a chain.
+        """
         self.steps += 1
-        self.rounds.append((drafted, accepted))
+        self.rounds.append((sum(drafted), accepted))
         self.committed_tokens += accepted + 1
-        while len(self.drafted_at) < drafted:
+        while len(self.drafted_at) < len(drafted):
             self.drafted_at.append(0)
             self.accepted_at.append(0)
-        for position in range(drafted):
-            self.drafted_at[position] += 1
+        for position, nodes in enumerate(drafted):
+            self.drafted_at[position] += nodes
             self.accepted_at[position] += position < accepted
 
 

@@ -5,11 +5,16 @@ from collections.abc import Callable
 from engine.drafters.interface import Draft, Drafter, DraftSetup
 from engine.drafters.lookup import prompt_lookup
 from engine.drafters.model_draft import draft_model, noisy_target
+from engine.drafters.moe_subset import moe_subset
+from engine.drafters.ngram import ngram_table
+from engine.drafters.tree_draft import in_shape
 
 DRAFTERS: dict[str, Callable[[DraftSetup], Drafter]] = {
     "lookup": prompt_lookup,
-    "model": draft_model,
-    "noisy_target": noisy_target,
+    "model": in_shape(draft_model),
+    "moe_subset": moe_subset,
+    "ngram": ngram_table,
+    "noisy_target": in_shape(noisy_target),
 }
 
 __all__ = ["DRAFTERS", "Draft", "DraftSetup", "Drafter"]

@@ -73,4 +73,6 @@ class PromptLookup:
 
 def prompt_lookup(setup: DraftSetup) -> PromptLookup:
     """Build a prompt look-up."""
+    if setup.shape is not None:
+        raise DraftError("lookup proposes a chain, not a tree; for a tree use: model, ngram, noisy_target, or a union")
     return PromptLookup(setup.longest_ngram)

@@ -18,15 +18,23 @@ from engine.model import Model
 from engine.sampling import pick, shaped_probs, widened
 from engine.sequence import Chunk, SequenceState
 from engine.weights import Weights, with_noise
+from engine.window import Window, narrow
 
 
 class ModelDraft:
     """A drafter that is a decoder."""
 
-    def __init__(self, model: Model, num_blocks: int, block_tokens: int) -> None:
-        self._model = model
-        self._store = model.new_store(num_blocks, block_tokens)
-        self._pass = passes(model, self._store)
+    def __init__(self, model: Model, store: KvStore, *, window: Window | None = None, shares_kv: bool = False) -> None:
+        """Keep the model and its cache.
+
+        window: what each row looks at; None: all before it.
+        shares_kv: the cache is the target's: all tokens but the last are there, and what is written behind them the
+        target's pass writes over.
+        """
+        self._model, self._store, self._shares_kv = model, store, shares_kv
+        self._pass = passes(model, store)
+        if window is not None:
+            self._pass = lambda batch: model.forward(narrow(batch, window), store)
         self._computed: dict[int, int] = {}
         """By request number: positions that the draft's cache holds."""
 
@@ -35,7 +43,7 @@ class ModelDraft:
 
     def prefill(self, chunks: Sequence[Chunk]) -> None:
         """Compute the same chunks of prompts as the target."""
-        if not chunks:
+        if not chunks or self._shares_kv:
             return
         spans = [
             Span(c.sequence.tokens[c.start : c.start + c.num_tokens], c.start, c.sequence.table, 0) for c in chunks
@@ -50,8 +58,7 @@ class ModelDraft:
         probs: list[list[Tensor]] = [[] for _ in sequences]
         for nth in range(max(counts, default=0)):
             active = [i for i, count in enumerate(counts) if count > nth]
-            spans = [self._span(sequences[i], tokens[i]) for i in active]
-            logits = self._pass(self._model.batch(spans, self._store))
+            logits = self.compute([self._span(sequences[i], tokens[i]) for i in active])
             best = logits.argmax(-1).tolist()
             for row, i in enumerate(active):
                 sequence = sequences[i]
@@ -63,6 +70,16 @@ class ModelDraft:
                 tokens[i].append(int(pick(row_probs, torch.tensor([sequence.rng.random()]))[0]))
                 probs[i].append(row_probs)
         return [Draft(t, torch.cat(p) if p else None) for t, p in zip(tokens, probs, strict=True)]
+
+    def compute(self, spans: Sequence[Span]) -> Tensor:
+        """One pass: logits of the rows that the spans ask for."""
+        return self._pass(self._model.batch(spans, self._store))
+
+    def catch_up(self, sequence: SequenceState) -> Span:
+        """Rows up to the last token, which from now on count as computed."""
+        span = self._span(sequence, [])
+        self._computed[sequence.number] = len(sequence.tokens)
+        return span
 
     def release(self, sequence: SequenceState) -> None:
         """See Drafter."""
@@ -76,7 +93,7 @@ class ModelDraft:
         length = len(sequence.tokens)
         if drafted:
             return Span(drafted[-1:], length + len(drafted) - 1, sequence.table, 1)
-        start = min(self._computed.get(sequence.number, 0), length - 1)
+        start = length - 1 if self._shares_kv else min(self._computed.get(sequence.number, 0), length - 1)
         return Span(sequence.tokens[start:], start, sequence.table, 1)
 
 
@@ -107,4 +124,5 @@ def _checked(setup: DraftSetup, draft: Weights) -> ModelDraft:
             " lower max_model_len"
         )
     model = Model(draft, backend=setup.backend, max_position=setup.max_model_len)
-    return ModelDraft(model, setup.num_blocks, setup.block_tokens)
+    store = model.new_store(setup.num_blocks, setup.block_tokens, setup.kv)
+    return ModelDraft(model, store, window=setup.window)

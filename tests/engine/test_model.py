@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from engine.attention import padded
+from engine.attention import padded, visible
 from engine.batch import Span
 from engine.graphs import Graphs, PaddedPass, fits
 from engine.kv_cache import BlockPool, BlockTable
@@ -140,11 +140,12 @@ def test_only_even_verifying_batches_fit_a_graph():
 
 def test_padding_is_not_seen():
     query, keys = torch.randn(2, 4, 4, generator=generator()), torch.randn(16, 2, 4, generator=generator(1))
-    positions, slots = torch.tensor([[2], [0]]), torch.tensor([[0, 1, 2, 9], [4, 9, 9, 9]])
-    before = padded(positions, slots)(query, keys, keys)
+    slots = torch.tensor([[0, 1, 2, 9], [4, 9, 9, 9]])
+    may_look = visible(torch.tensor([2, 0]), torch.ones(2, 1, 1, dtype=torch.bool), 4)
+    before = padded(may_look, slots)(query, keys, keys)
     keys[9] = 1e6
 
-    assert torch.equal(padded(positions, slots)(query, keys, keys), before)
+    assert torch.equal(padded(may_look, slots)(query, keys, keys), before)
 
 
 def test_noise_is_in_units_of_each_matrix():

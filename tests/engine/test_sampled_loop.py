@@ -10,15 +10,14 @@ import pytest
 from scipy.stats import chisquare
 
 import engine
-import engine.loop
+import engine.judging
 from engine.batch import Span
-from engine.drafters import DRAFTERS
 from engine.kv_cache import BlockPool, BlockTable
 from engine.model import Model
 from engine.sampling import Sampling, shaped_probs
 from engine.sequence import Request
 from engine.verification import Verdict
-from tests.engine.toys import TINY, make_drafter, make_engine, outputs, random_prompts, tiny_weights
+from tests.engine.toys import ON_ANY_TARGET, TINY, make_drafter, make_engine, outputs, random_prompts, tiny_weights
 
 VOCABULARY, TOKENS, RUNS = 5, 3, 1000
 SMALL = replace(TINY, vocab_size=VOCABULARY, num_layers=1)
@@ -76,7 +75,7 @@ def sampled(weights, draft, sampling, seed=5, runs=RUNS, epsilon=0.3):
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=["all", "top_k", "top_p"])
-@pytest.mark.parametrize("draft", [None, *sorted(DRAFTERS)])
+@pytest.mark.parametrize("draft", [None, *ON_ANY_TARGET])
 def test_outputs_follow_the_targets_law(weights, draft, sampling):
     assert chi_square_p(sampled(weights, draft, sampling), exact_law(weights, sampling)) > 1e-3
 
@@ -84,25 +83,25 @@ def test_outputs_follow_the_targets_law(weights, draft, sampling):
 def without_bonus(verify):
     """Where all draft tokens were kept, the last stands in for the bonus token."""
 
-    def wrong(target_probs, draft_probs, draft_tokens, uniforms):
-        verdict = verify(target_probs, draft_probs, draft_tokens, uniforms)
+    def wrong(target_probs, draft_probs, draft_tokens, *more):
+        verdict = verify(target_probs, draft_probs, draft_tokens, *more)
         forgot = draft_tokens and verdict.accepted == len(draft_tokens)
-        return Verdict(verdict.accepted - 1, draft_tokens[-1]) if forgot else verdict
+        return Verdict(verdict.nodes[:-1], draft_tokens[-1]) if forgot else verdict
 
     return wrong
 
 
 def residual_is_target(verify):
-    def wrong(target_probs, draft_probs, draft_tokens, uniforms):
-        verdict = verify(target_probs, draft_probs, draft_tokens, uniforms)
+    def wrong(target_probs, draft_probs, draft_tokens, uniforms, *more):
+        verdict = verify(target_probs, draft_probs, draft_tokens, uniforms, *more)
         behind = target_probs[verdict.accepted].cumsum(0)
-        return Verdict(verdict.accepted, int((behind <= float(uniforms[-1])).sum()))
+        return Verdict(verdict.nodes, int((behind <= float(uniforms[-1])).sum()))
 
     return wrong
 
 
 def test_a_wrong_residual_is_seen(weights, monkeypatch):
-    monkeypatch.setattr(engine.loop, "verify_sampled", residual_is_target(engine.loop.verify_sampled))
+    monkeypatch.setattr(engine.judging, "verify_sampled", residual_is_target(engine.judging.verify_sampled))
 
     assert chi_square_p(sampled(weights, "model", SAMPLINGS[0]), exact_law(weights, SAMPLINGS[0])) < 1e-6
 
@@ -110,7 +109,7 @@ def test_a_wrong_residual_is_seen(weights, monkeypatch):
 def test_a_forgotten_bonus_token_is_seen_in_the_count(weights, monkeypatch):
     """The law alone would not show it: a step that drops its bonus token is lossless, and slower."""
     right = tokens_per_step(make_engine(weights, draft="noisy_target", draft_tokens=2, epsilon=0.0))
-    monkeypatch.setattr(engine.loop, "verify_sampled", without_bonus(engine.loop.verify_sampled))
+    monkeypatch.setattr(engine.judging, "verify_sampled", without_bonus(engine.judging.verify_sampled))
 
     wrong = tokens_per_step(make_engine(weights, draft="noisy_target", draft_tokens=2, epsilon=0.0))
 
@@ -156,7 +155,7 @@ def test_no_module_of_the_engine_seeds_a_generator_outside_the_commands():
     assert found == set()
 
 
-@pytest.mark.parametrize("draft", sorted(DRAFTERS))
+@pytest.mark.parametrize("draft", ON_ANY_TARGET)
 def test_batched_is_single_when_sampled_too(draft):
     weights, prompts = tiny_weights(), random_prompts(24)
 

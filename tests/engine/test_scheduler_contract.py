@@ -84,7 +84,7 @@ def take_step(plan, bits, survival):
         uniform = float(round_uniforms(bits[number : number + 1], np.array([nth]))[0])
         accepted = accepted_drafts(survival, uniform, sequence.draft_tokens)
         sequence.append([0] * (accepted + 1))
-        sequence.count(sequence.draft_tokens, accepted)
+        sequence.count([1] * sequence.draft_tokens, accepted)
     for chunk in plan.chunks:
         if chunk.final:
             chunk.sequence.append([0])

@@ -9,6 +9,7 @@ from engine.architecture import Architecture, Mixture
 from engine.drafters import DRAFTERS, DraftSetup
 from engine.loop import Engine, EngineOptions
 from engine.model import Model
+from engine.ngrams import table_of
 from engine.sampling import GREEDY
 from engine.scheduler import Limits
 from engine.sequence import Request
@@ -25,6 +26,10 @@ SHARED = replace(
 )
 
 
+ON_ANY_TARGET = sorted(set(DRAFTERS) - {"moe_subset"})
+"""Drafters that need no mixture of experts."""
+
+
 def generator(seed=0):
     return torch.Generator().manual_seed(seed)
 
@@ -33,10 +38,24 @@ def tiny_weights(architecture=TINY, seed=0, sharpness=3.0, dtype=torch.float64):
     return random_weights(architecture, generator(seed), dtype=dtype, sharpness=sharpness)
 
 
-def make_drafter(name, weights, *, blocks=64, block_tokens=4, max_model_len=128, epsilon=0.1, draft=None):
+def toy_table(vocabulary=12, seed=3):
+    """An n-gram table of a text in which some things follow others more often."""
+    rng = np.random.default_rng(seed)
+    steps = rng.dirichlet(np.full(vocabulary, 0.3), vocabulary)
+    text = [0]
+    for _ in range(400):
+        text.append(int(rng.choice(vocabulary, p=steps[text[-1]])))
+    return table_of([text], vocab_size=vocabulary, name="toy")
+
+
+def make_drafter(
+    name, weights, *, blocks=64, block_tokens=4, max_model_len=128, epsilon=0.1, draft=None, shape=None,
+    replacement=False, **more,
+):  # fmt: skip
     setup = DraftSetup(
         target=weights, draft=draft or tiny_weights(seed=9), num_blocks=blocks, block_tokens=block_tokens,
-        max_model_len=max_model_len, epsilon=epsilon, generator=generator(1),
+        max_model_len=max_model_len, epsilon=epsilon, generator=generator(1), shape=shape, replacement=replacement,
+        table=toy_table(weights.architecture.vocab_size), **more,
     )  # fmt: skip
     return DRAFTERS[name](setup)
 

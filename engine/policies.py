@@ -1,0 +1,132 @@
+"""How many draft tokens each sequence gets in a step: at most K, which the scheduler reserves whatever a policy says.
+
+The names are the planner's: `fixed`, `by_batch`, `goodput`.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+
+from engine.errors import DraftError
+from engine.sequence import SequenceState
+from engine.trace import StepRow
+
+RECENT_WEIGHT = 0.2
+"""Weight of the last observation in a running mean (as SGLang's adaptive steps)."""
+
+PROBE_EVERY = 32
+"""So many steps apart, `goodput` drafts all K, or it would never learn that acceptance has risen; a choice."""
+
+WARM_UP = (1.0, 0.0, 0.5)
+"""Shares of K in the first steps of `goodput`, so that the cost of rows is known from three sides; a choice."""
+
+
+class Policy(Protocol):
+    """Decides before a step, and sees what the step took."""
+
+    def counts(self, sequences: Sequence[SequenceState]) -> list[int]:
+        """Draft tokens of each decoding sequence, at most its own draft_tokens."""
+
+    def observe(self, row: StepRow) -> None:
+        """A step has been taken."""
+
+
+class Fixed:
+    """K never changes."""
+
+    def counts(self, sequences: Sequence[SequenceState]) -> list[int]:
+        """See Policy."""
+        return [s.draft_tokens for s in sequences]
+
+    def observe(self, row: StepRow) -> None:
+        """See Policy."""
+
+
+class ByBatch:
+    """K by the number of decoding sequences; none outside of all ranges."""
+
+    def __init__(self, ranges: Sequence[tuple[int, int, int]]) -> None:
+        """ranges: (from sequences, to sequences, K), rising."""
+        for first, last, draft_tokens in ranges:
+            if not 1 <= first <= last or draft_tokens < 0:
+                raise DraftError(f"by_batch {[first, last, draft_tokens]}: needs 1 ≤ from ≤ to, and K of 0 or more")
+        for before, after in pairwise(ranges):
+            if after[0] <= before[1]:
+                raise DraftError(f"by_batch: {list(after)} begins before {list(before)} ends")
+        self._ranges = ranges
+
+    def counts(self, sequences: Sequence[SequenceState]) -> list[int]:
+        """See Policy."""
+        here = [k for first, last, k in self._ranges if first <= len(sequences) <= last]
+        return [min(s.draft_tokens, here[0] if here else 0) for s in sequences]
+
+    def observe(self, row: StepRow) -> None:
+        """See Policy."""
+
+
+class Goodput:
+    """As many draft tokens as commit most tokens per second, by this run's own steps.
+
+    The draft tokens that are likeliest to be accepted go first, whichever sequence they belong to; M of them are taken
+    so that (sequences + sum of their survival) / T(sequences + M) is highest. T is the running mean of steps with so
+    many rows, survival the running mean of a sequence's own steps.
+    (Liu et al. 2024, TurboSpec, arXiv:2406.14066; SGLang's planner of the same form.)
+    """
+
+    def __init__(self) -> None:
+        self._seconds: dict[int, float] = {}
+        """By rows of a step without prompts."""
+        self._usual: list[float] = []
+        """Survival by position over all sequences: where a new one starts from."""
+        self._survival: dict[int, tuple[int, list[float]]] = {}
+        """By request number: steps seen, survival by position."""
+        self._steps = 0
+
+    def counts(self, sequences: Sequence[SequenceState]) -> list[int]:
+        """See Policy."""
+        curves = [self._curve(s) for s in sequences]
+        nth, self._steps = self._steps, self._steps + 1
+        if nth < 2 * len(WARM_UP) or nth % PROBE_EVERY == 0:
+            share = WARM_UP[nth % len(WARM_UP)] if nth < 2 * len(WARM_UP) else 1.0
+            return [round(share * s.draft_tokens) for s in sequences]
+        ranked = sorted(((s, row) for row, curve in enumerate(curves) for s in curve), key=lambda pair: -pair[0])
+        rows = len(sequences) + np.arange(len(ranked) + 1)
+        tokens = len(sequences) + np.concatenate(([0.0], np.cumsum([s for s, _ in ranked])))
+        best = int(np.argmax(tokens / self._step_s(rows)))
+        taken = [row for _, row in ranked[:best]]
+        return [taken.count(row) for row in range(len(sequences))]
+
+    def observe(self, row: StepRow) -> None:
+        """See Policy."""
+        if row.shape.sequences and not row.shape.prefill_tokens:
+            rows = row.shape.verify_tokens
+            self._seconds[rows] = _moved(self._seconds.get(rows), row.cost.total_s)
+
+    def _step_s(self, rows: np.ndarray) -> np.ndarray:
+        """Seconds of steps with so many rows; more rows never take less, and beyond what is known, no more."""
+        known = sorted(self._seconds)
+        if not known:
+            return np.ones(len(rows))
+        return np.interp(rows, known, np.maximum.accumulate([self._seconds[r] for r in known]))
+
+    def _curve(self, sequence: SequenceState) -> list[float]:
+        """Survival of a sequence's draft tokens, never rising; what was never drafted is taken to be accepted."""
+        seen, curve = self._survival.get(sequence.number, (0, list(self._usual)))
+        curve += [1.0] * (sequence.draft_tokens - len(curve))
+        for drafted, accepted in sequence.rounds[seen:]:
+            for position in range(min(drafted, len(curve))):
+                curve[position] = _moved(curve[position], float(position < accepted))
+                self._usual += [1.0] * (position + 1 - len(self._usual))
+                self._usual[position] = _moved(self._usual[position], float(position < accepted))
+        self._survival[sequence.number] = (len(sequence.rounds), curve)
+        return np.minimum.accumulate(curve[: sequence.draft_tokens]).tolist() if sequence.draft_tokens else []
+
+
+def _moved(mean: float | None, value: float) -> float:
+    return value if mean is None else mean + RECENT_WEIGHT * (value - mean)
+
+
+POLICIES = ("fixed", "by_batch", "goodput")
+"""Names that the command line knows."""
