@@ -76,9 +76,12 @@ class Model:
         ]
         return other
 
-    def new_store(self, num_blocks: int, block_tokens: int) -> KvStore:
-        """An empty KV store of this model's shape."""
-        return KvStore(self.architecture, num_blocks, block_tokens, self.dtype, self.device)
+    def new_store(self, num_blocks: int, block_tokens: int, element: str = "same") -> KvStore:
+        """An empty KV store of this model's shape.
+
+        element: `same` as the model's, `int8` or `fp8`.
+        """
+        return KvStore(self.architecture, num_blocks, block_tokens, self.dtype, self.device, element)
 
     def batch(self, spans: Sequence[Span], store: KvStore, num_decoding: int | None = None) -> Batch:
         """Lay spans end to end for this model."""
@@ -108,6 +111,8 @@ class Model:
         for index, layer in enumerate(self._layers):
             states = states + self._attention(layer, states, turn, slots, attend, store, index)
             states = states + layer.mlp(self._norm(states, layer.mlp_norm))
+        if store.hidden is not None:
+            store.hidden.index_copy_(0, slots, states)
         return states
 
     def logits(self, hidden: Tensor) -> Tensor:

@@ -38,11 +38,10 @@ def narrow(batch: Batch, window: Window) -> Batch:
 def _narrowed(read: Read, window: Window) -> Read:
     slots, rows = read.slots, read.num_rows
     length = slots.stop - slots.start if isinstance(slots, slice) else len(slots)
-    own = torch.arange(length - rows, length)
-    seen = torch.cat((torch.arange(min(window.sinks, length)), torch.arange(window.sinks, length)))
-    seen = seen[(seen < window.sinks) | (seen > int(own[0]) - window.recent)]
-    if len(seen) == length:
+    if length <= window.sinks + window.recent:
         return read
+    own, seen = torch.arange(length - rows, length), torch.arange(length)
+    seen = seen[(seen < window.sinks) | (seen > int(own[0]) - window.recent)]
     mask = None if read.mask is None else read.mask.index_select(1, seen.to(read.mask.device))
     if mask is not None:
         behind = (seen >= window.sinks) & (seen <= own[:, None] - window.recent)

@@ -120,7 +120,8 @@ def _as_wanted(row: StepRow, point: Point) -> bool:
 def _fill(store: KvStore, generator: torch.Generator) -> None:
     """Noise in place of keys and values that nobody computed."""
     for tensor in (*store.keys, *store.values):
-        tensor.normal_(generator=generator)
+        if isinstance(tensor, torch.Tensor):
+            tensor.normal_(generator=generator)
 
 
 def _text(bench: Workbench) -> Sequence[int]:

@@ -2,10 +2,9 @@
 
 import pytest
 
-from engine.drafters import DRAFTERS
 from engine.model import Model
 from engine.sequence import Request
-from tests.engine.toys import QWEN_LIKE, TINY, make_engine, outputs, random_prompts, serve, tiny_weights
+from tests.engine.toys import ON_ANY_TARGET, QWEN_LIKE, TINY, make_engine, outputs, random_prompts, serve, tiny_weights
 
 PROMPTS = random_prompts(120)
 
@@ -16,7 +15,7 @@ def plain():
     return outputs(make_engine(weights), PROMPTS)
 
 
-@pytest.mark.parametrize("draft", sorted(DRAFTERS))
+@pytest.mark.parametrize("draft", ON_ANY_TARGET)
 @pytest.mark.parametrize("max_num_seqs", [1, 3, 8])
 def test_every_drafter_and_batch_gives_the_plain_output(plain, draft, max_num_seqs):
     engine = make_engine(tiny_weights(), draft=draft, draft_tokens=3, max_num_seqs=max_num_seqs)
@@ -25,7 +24,7 @@ def test_every_drafter_and_batch_gives_the_plain_output(plain, draft, max_num_se
     assert outputs(engine, PROMPTS[share]) == plain[share]
 
 
-@pytest.mark.parametrize("draft", sorted(DRAFTERS))
+@pytest.mark.parametrize("draft", ON_ANY_TARGET)
 def test_a_cache_that_is_too_small_for_all_changes_nothing(plain, draft):
     engine = make_engine(tiny_weights(), draft=draft, blocks=22, max_num_batched_tokens=48)
 
@@ -102,7 +101,7 @@ def test_tiny_models_are_not_trivial(plain):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("draft", sorted(DRAFTERS))
+@pytest.mark.parametrize("draft", ON_ANY_TARGET)
 def test_hundreds_of_prompts(draft):
     weights, prompts = tiny_weights(seed=3), random_prompts(400, longest=60, seed=7)
 

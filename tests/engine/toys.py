@@ -62,17 +62,20 @@ def make_drafter(
 
 def make_engine(
     weights, *, draft=None, draft_tokens=4, blocks=64, block_tokens=4, max_model_len=128, max_num_seqs=8,
-    max_num_batched_tokens=64, chunked_prefill=True, epsilon=0.1, seed=0, forced=None, model=None,
+    max_num_batched_tokens=64, chunked_prefill=True, epsilon=0.1, seed=0, forced=None, model=None, policy=None, shape=None, replacement=False,
+    typical=None,
 ):  # fmt: skip
     limits = Limits(max_model_len, max_num_seqs, max_num_batched_tokens, chunked_prefill)
     sizes = {"blocks": blocks, "block_tokens": block_tokens, "max_model_len": max_model_len}
-    drafter = make_drafter(draft, weights, epsilon=epsilon, **sizes) if isinstance(draft, str) else draft
+    drafted = {"epsilon": epsilon, "shape": shape, "replacement": replacement}
+    drafter = make_drafter(draft, weights, **drafted, **sizes) if isinstance(draft, str) else draft
     return Engine(
         model or Model(weights),
-        EngineOptions(blocks, limits, block_tokens, draft_tokens if drafter else 0),
+        EngineOptions(blocks, limits, block_tokens, draft_tokens if drafter else 0, typical),
         drafter=drafter,
         rng=np.random.default_rng(seed),
         forced=forced,
+        policy=policy,
     )
 
 
