@@ -67,6 +67,66 @@ def test_nothing_helps_a_budget_that_is_too_small():
     assert row.reason.endswith("what would fit: no single change of split, KV, length, weights or draft")
 
 
+MTP = {"head": {"method": "mtp", "dense": False, "layers": 2, "modules": 3}}
+COPY = {"moe_subset": {"resident_experts": 16, "active_experts": 2, "shares_weights": False}}
+ROUTED = {
+    "kind": "routed", "routes": {"all": "a"}, "accuracy": {"all": 0.9}, "fallback": "b",
+    "router": {"parameters": 150e6, "latency_s": 0.001},
+}  # fmt: skip
+UNION = {"kind": "union", "recursive_rejection": {"correlation": 0.5}}
+MODELS = {name: {"model": "llama-3.2-3b"} for name in ("a", "b", "c")}
+
+
+@pytest.mark.parametrize(
+    ("draft", "path", "value"),
+    [
+        (MTP, "head.dense", True),
+        (MTP, "head.modules", 1),
+        (MTP, "head.layers", 1),
+        (COPY, "moe_subset.shares_weights", True),
+        (COPY, "moe_subset.shares_kv", True),
+    ],
+)
+def test_a_head_is_made_narrower_and_a_copy_is_shared(draft, path, value):
+    way, key = path.split(".")
+    chosen = deployment(model="qwen3-30b-a3b", weights="bf16", draft=draft)
+
+    ways = ways_to_fit(chosen, 0, lambda d: d.speculation.kind != "none" and part(d, way, key) == value)
+
+    assert ways == (f"speculation.drafts.small.{path} {str(value).lower()}",)
+
+
+def part(chosen, way, key):
+    return getattr(getattr(chosen.speculation.draft, way), key)
+
+
+@pytest.mark.parametrize(("combine", "gone"), [(ROUTED, "a"), (UNION, "a")])
+def test_one_draft_less_is_a_way_out_and_what_was_routed_to_it_goes_to_the_fallback(combine, gone):
+    chosen = deployment(drafts=MODELS, speculation={"combine": combine})
+    tried = []
+
+    ways = ways_to_fit(chosen, 0, lambda d: len(d.speculation.drafts) == 2 and not tried.append(d))
+
+    assert ways == (f"without draft {gone}",)
+    assert Deployment.model_validate(tried[0].model_dump()).speculation.drafts.keys() == {"b", "c"}
+
+
+def test_the_fallback_is_never_left_out():
+    chosen = deployment(drafts={name: MODELS[name] for name in "ab"}, speculation={"combine": ROUTED})
+
+    ways = ways_to_fit(chosen, 0, lambda d: "b" not in d.speculation.drafts)
+
+    assert ways == ("no draft",)
+
+
+def test_each_of_several_drafts_may_be_the_one_to_change():
+    chosen = deployment(drafts={name: MODELS[name] for name in "ab"}, speculation={"combine": UNION})
+
+    ways = ways_to_fit(chosen, 0, lambda d: getattr(d.speculation.drafts.get("b"), "kv", "") == "fp8")
+
+    assert ways == ("speculation.drafts.b.kv fp8",)
+
+
 @pytest.mark.parametrize(("key", "value"), [("kv", "fp8"), ("weights", "fp8"), ("tensor_parallel", 4)])
 def test_a_draft_is_made_smaller_in_one_way_at_a_time(key, value):
     chosen = deployment(tensor_parallel=4, draft={"model": "llama-3.2-1b"})
