@@ -11,6 +11,12 @@ FLAGS = {"tensor_parallel": "tp", "data_parallel": "dp", "expert_parallel": "ep"
 """Field → flag, where they differ by more than dashes."""
 
 
+def draft_parts(row: Mapping[str, Any]) -> dict[str, int]:
+    """Draft weights by draft, and those of the router where there is one [bytes]."""
+    router = row["router_weights_bytes"]
+    return {**row["draft_weights_bytes_by_draft"], **({"(router)": router} if router else {})}
+
+
 def of_scenario(loaded: "LoadedScenario") -> list[dict[str, Any]]:
     """Ledger rows of all points; what a sweep does not change stands once."""
     from scenarios.store import label_of

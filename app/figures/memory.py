@@ -7,14 +7,16 @@ import plotly.graph_objects as go
 
 from app.figures.style import LIMIT, Look, figure, log_axis, safe
 from app.format import context, count, gib, gigabytes, percent
+from app.ledgers import draft_parts
 from app.report.scales import plain_number
 
 Row = Mapping[str, Any]
 """A ledger row as plain values."""
 
+DRAFTS = "draft weights"
 PARTS = (
     ("target_weights_bytes", "target weights", "#4c5b6b", "", "parameters × bytes of their format ÷ their GPUs"),
-    ("draft_weights_bytes", "draft weights", "#9b5fb5", "x", "parameters × bytes of their format ÷ their GPUs"),
+    ("draft_weights_bytes", DRAFTS, "#9b5fb5", "x", "parameters × bytes of their format ÷ their GPUs"),
     ("activation_bytes", "activations", "#c9a227", "/", "logits of the sampler + buffers of the layers"),
     ("runtime_bytes", "runtime", "#a0522d", ".", "CUDA context, collective buffers, what the engine reserves"),
     ("kv_budget_bytes", "KV cache", "#3c9d6f", "-", "usable − all before, in whole blocks"),
@@ -67,13 +69,21 @@ def _bars(
 ) -> None:
     text = [
         f"{row['deployment']}: {name} {gigabytes(size)} ({gib(size)}), "
-        f"{percent(size / float(row['hbm_bytes']))} of the GPU · {says}"
+        f"{percent(size / float(row['hbm_bytes']))} of the GPU · {drafts_in(row) if name == DRAFTS else ''}{says}"
         for row, size in zip(rows, sizes, strict=True)
     ]
     shown.add_bar(
         x=[size / 1e9 for size in sizes], y=[role_name(row) for row in rows], orientation="h", name=name, marker=marker,
         customdata=text, hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
+
+
+def drafts_in(row: Row) -> str:
+    """Draft weights by draft and the router's, where there is more than one draft."""
+    parts = draft_parts(row)
+    return (
+        ", ".join(f"{safe(name)} {gigabytes(size)}" for name, size in parts.items()) + " · " if len(parts) > 1 else ""
+    )
 
 
 def _uprights(shown: go.Figure, names: Sequence[str], at_bytes: Sequence[float], says: str, colour: str) -> None:

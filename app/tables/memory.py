@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.format import context, count, gib, gigabytes, percent
+from app.ledgers import draft_parts
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -92,6 +93,8 @@ def ledger_table(rows: Sequence[Row]) -> Table:
         if any(row[field] for row in rows) or field == "kv_budget_bytes":
             shown = "room for KV" if field == "kv_budget_bytes" else name
             table.add_row(shown, *(_bytes(row[field]) for row in rows))
+        if field == "draft_weights_bytes":
+            _add_drafts(table, rows)
     table.add_row("KV bytes per token", *(_per_token(row) for row in rows), end_section=True)
     table.add_row(Text("per replica", style="bold"), *([""] * len(rows)))
     table.add_row("KV tokens", *(count(row["kv_tokens"]) for row in rows))
@@ -99,6 +102,13 @@ def ledger_table(rows: Sequence[Row]) -> Table:
         cells = (count(_at(row, length)) for row in rows)
         table.add_row(f"sequences of {context(int(length))}", *cells)
     return table
+
+
+def _add_drafts(table: Table, rows: Sequence[Row]) -> None:
+    """What draft weights are made of, where a deployment has more than one draft: a line each, and the router's."""
+    held = [draft_parts(row) for row in rows]
+    for name in dict.fromkeys(name for parts in held if len(parts) > 1 for name in parts):
+        table.add_row(f"  {name}", *(_bytes(parts.get(name, 0)) if len(parts) > 1 else "" for parts in held))
 
 
 def _at(row: Row, length: Any) -> int:

@@ -149,3 +149,15 @@ def test_a_drafts_share_of_the_kv_is_told():
     rows = [ledger(kv_bytes_per_token={"target": 3000, "draft": 1000})]
 
     assert "3,000 + 1,000 draft (25 %)" in toys.rendered(*memory_blocks(rows, 120))
+
+
+def test_several_drafts_stand_below_one_another_and_a_single_one_does_not():
+    one = ledger(draft_weights_bytes=2 * 10**9, draft_weights_bytes_by_draft={"small": 2 * 10**9})
+    several = {"code": 2 * 10**9, "math": 10**9}
+    two = ledger(deployment="two", draft_weights_bytes_by_draft=several, router_weights_bytes=3 * 10**8)
+
+    text = toys.rendered(*memory_blocks([one, two], 120))
+
+    names = [line.split()[0] for line in text.splitlines() if line.startswith("  ") and " GB (" in line]
+    assert names[-3:] == ["code", "math", "(router)"]
+    assert "small" not in text

@@ -37,3 +37,10 @@ def test_a_context_of_which_none_fits_has_no_point():
 
 def test_a_role_with_a_draft_is_named():
     assert figures.role_name(ledger_row(role="target+draft")) == "h200<br>target+draft"
+
+
+def test_what_several_drafts_hold_is_told_by_draft():
+    drafts = {"draft_weights_bytes_by_draft": {"code": 2e9, "math": 1e9}, "router_weights_bytes": 3e8}
+    shown = figures.ledger_figure([ledger_row(draft_weights_bytes=3.3e9, **drafts)])
+
+    assert "code 2.0 GB, math 1.0 GB, (router) 0.3 GB · " in texts(shown)
