@@ -1,12 +1,11 @@
 """Where a study's numbers come from: version, seed, prices, and the sources of every catalog file that it used."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from simulator.catalog.load import (
-    load_acceptance,
     load_engine,
     load_gpu,
     load_lengths,
@@ -16,9 +15,11 @@ from simulator.catalog.load import (
     load_quantisation,
     origin,
 )
+from simulator.cluster.accepted import extrapolated
 from simulator.outcome.cost import resolve_price
 from simulator.physics.communication import link
 from simulator.physics.formats import compute_dtype, linear_efficiency
+from simulator.planning.draft_provenance import Used, drafts_stated, drafts_used, weights_used
 from simulator.planning.model_error import described, error_known
 from simulator.run import step_model_of
 from simulator.spec.deployment import CatalogPrice, Deployment
@@ -29,9 +30,6 @@ from simulator.spec.scenario import Scenario
 from simulator.spec.sources import Sources
 
 UNCALIBRATED = "uncalibrated: catalog efficiencies"
-
-Used = tuple[str, Sources]
-"""A catalog file as folder/name, and its sources."""
 
 
 def provenance(scenario: Scenario) -> dict[str, Any]:
@@ -82,15 +80,16 @@ def _profile_said(deployment: Deployment) -> str:
 def _calibration(scenario: Scenario, name: str) -> dict[str, Any]:
     """Profile of a deployment with its errors, and which parts of its step are extrapolated or uncalibrated."""
     found = step_model_of(scenario.deployments[name]).calibration
+    accepted = list(extrapolated(scenario.deployments[name], scenario.workload))
     if found.profile is None:
-        return {"profile": None, "extrapolated": [], "uncalibrated": ["all"], "error": None}
+        return {"profile": None, "extrapolated": accepted, "uncalibrated": ["all"], "error": None}
     return {
         "profile": found.profile.name,
         "date": found.profile.date,
         "versions": found.profile.versions,
         "fit_error": {part: error.median_ape for part, error in found.profile.fit_error.items()},
         "held_out": [group.model_dump(exclude={"source"}) for group in found.profile.held_out],
-        "extrapolated": list(found.derived),
+        "extrapolated": [*found.derived, *accepted],
         "uncalibrated": list(found.uncalibrated),
         "error": described(error_known(scenario, name)),
     }
@@ -120,8 +119,8 @@ def _used(scenario: Scenario) -> Iterator[Used]:
         if profile is not None:
             yield f"profiles/{profile.name}", profile.sources
         yield f"models/{deployment.target.model}", load_model(deployment.target.model).sources
-        yield from _weights(deployment.target.weights)
-        yield from _draft(deployment)
+        yield from weights_used(deployment.target.weights)
+        yield from drafts_used(deployment)
         if isinstance(deployment.price, CatalogPrice):
             prices = load_price_list(deployment.price.catalog)
             read = {entry.source for entry in prices.prices if entry.gpu == deployment.gpu}
@@ -134,7 +133,8 @@ def _named(sources: Sources, keys: AbstractSet[str]) -> Sources:
 
 def _read_of_gpu(gpu: Gpu, engine: EnginePolicy, deployment: Deployment) -> set[str]:
     """Keys of the sources that the datasheet, memory, attention and the linear layers in use come from."""
-    formats = {deployment.target.weights, _draft_weights(deployment)} - {"bf16"}
+    drafts = deployment.speculation.drafts.values()
+    formats = {deployment.target.weights, *(draft.weights for draft in drafts)} - {"bf16"}
     dtypes: set[ComputeDtype] = {"bf16", *(compute_dtype(gpu, load_quantisation(name)) for name in formats)}
     sections = (gpu.memory.source, gpu.compute.source, gpu.power.source, gpu.attention.source)
     linear = [linear_efficiency(gpu, engine.linear_from, dtype) for dtype in dtypes]
@@ -150,32 +150,10 @@ def _read_of_engine(engine: EnginePolicy, profile: Profile | None) -> set[str]:
 def _read_of_links(links: Links, gpu: Gpu, deployment: Deployment) -> Sources:
     """Sources of the links that messages within a replica cross; none where every group is one GPU."""
     target = deployment.target
-    drafts = 1 if deployment.speculation.kind == "none" else deployment.speculation.draft.tensor_parallel
-    groups = {size for size in (target.tensor_parallel, target.num_gpus, drafts) if size > 1}
+    drafts = [draft.tensor_parallel for draft in deployment.speculation.drafts.values()]
+    groups = {size for size in (target.tensor_parallel, target.num_gpus, *drafts) if size > 1}
     crossed = {link(links, size, gpu.node_gpus).source for size in groups}
     return _named(links.sources, {links.source, *crossed} if groups else set())
-
-
-def _weights(weights: str) -> Iterator[Used]:
-    if weights != "bf16":
-        yield f"quantisation/{weights}", load_quantisation(weights).sources
-
-
-def _draft_weights(deployment: Deployment) -> str:
-    """Weight format of the draft; bf16 where there is none, or none that the catalog knows."""
-    return "bf16" if deployment.speculation.kind == "none" else deployment.speculation.draft.weights
-
-
-def _draft(deployment: Deployment) -> Iterator[Used]:
-    if deployment.speculation.kind == "none":
-        return
-    draft = deployment.speculation.draft
-    if draft.model is not None:
-        yield f"models/{draft.model}", load_model(draft.model).sources
-        yield from _weights(draft.weights)
-    for acceptance in draft.acceptance.values():
-        if acceptance.preset is not None:
-            yield f"acceptance/{acceptance.preset}", load_acceptance(acceptance.preset).sources
 
 
 def _merged(used: Iterable[Used]) -> dict[str, Sources]:
@@ -193,17 +171,11 @@ def _assumptions(scenario: Scenario, used: dict[str, Sources]) -> Iterator[str]:
             if source.kind == "assumption":
                 yield f"{file}, {key}: {source.ref}"
     for name, deployment in scenario.deployments.items():
-        yield from (f"{name}: {said}" for said in _stated(deployment))
+        yield from (f"{name}: {said}" for said in _stated(deployment, scenario.workload.classes))
 
 
-def _stated(deployment: Deployment) -> Iterator[str]:
+def _stated(deployment: Deployment, classes: Collection[str]) -> Iterator[str]:
     price = resolve_price(deployment)
     if price.basis == "assumption":
         yield f"${price.usd_per_gpu_hour:g} per GPU-hour ({price.source})"
-    if deployment.speculation.kind == "none":
-        return
-    given = deployment.speculation.draft.acceptance.items()
-    own = [name for name, acceptance in given if acceptance.preset is None]
-    if own:
-        classes = "class " if len(own) == 1 else "classes "
-        yield f"acceptance of {classes}{', '.join(own)} as the scenario states it"
+    yield from drafts_stated(deployment, classes)

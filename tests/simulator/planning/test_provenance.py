@@ -70,6 +70,73 @@ def test_what_any_deployment_reads_is_told_once():
     assert ("links/h200-sxm", "nvlink") in names
 
 
+TWO_DRAFTS: dict[str, Any] = {
+    "a": {"model": "llama-3.2-1b", "weights": "int8", "acceptance": {"all": {"preset": "glm-5.2-fp8-mtp-thinking-on"}}},
+    "b": {"head": {"method": "eagle3"}, "weights": "fp8", "acceptance": {"all": {"survival": [0.8, 0.6]}}},
+}
+LAW: dict[str, Any] = {"kind": "union", "recursive_rejection": {"correlation": 0.5}}
+ROUTED: dict[str, Any] = {
+    "kind": "routed", "routes": {"all": "a"}, "accuracy": {"all": 0.9}, "fallback": "b",
+    "router": {"parameters": 1e8, "latency_s": 0.001},
+}  # fmt: skip
+
+
+def said(propose: int = 2, drafts: dict[str, Any] = TWO_DRAFTS, **changes: Any) -> list[str]:
+    """All assumptions of one deployment that speculates."""
+    speculation = {"kind": "drafts", "drafts": drafts, "propose": {"draft_tokens": propose}} | changes
+    return list(provenance(specs.scenario({"it": {"speculation": speculation}}))["assumptions"])
+
+
+def test_what_every_draft_reads_is_told():
+    speculation = {"kind": "drafts", "drafts": TWO_DRAFTS, "propose": {"draft_tokens": 2}, "combine": LAW}
+
+    files = {key.partition(", ")[0] for key in read(speculation=speculation)}
+
+    assert files >= {"models/llama-3.2-1b", "quantisation/int8", "quantisation/fp8"}
+    assert "acceptance/glm-5.2-fp8-mtp-thinking-on" in files
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"combine": LAW}, "acceptance of draft b of class all as the scenario states it"),
+        ({"combine": LAW}, "acceptance of the union by recursive rejection, drafts' correlation 0.5 as stated"),
+        ({"combine": LAW, "propose": 3}, "acceptance of draft b of class all extrapolated beyond K = 2, up to 3"),
+        (
+            {"combine": {"kind": "union", "survival": {"all": [0.9]}}},
+            "acceptance of the union of class all extrapolated beyond K = 1, up to 2",
+        ),
+        (
+            {"combine": LAW, "streams": {"kind": "parallel", "contention": 0.2}},
+            "contention 0.2 of the drafts' parallel streams as the scenario states it",
+        ),
+        ({"combine": ROUTED}, "router's accuracy and latency as the scenario states them: all 0.9; 0.001 s"),
+    ],
+)
+def test_what_several_drafts_assume_is_told_by_name(changes, line):
+    assert f"it: {line}" in said(**changes)
+
+
+def test_a_draft_that_a_measured_union_does_not_ask_is_not_told():
+    lines = said(combine={"kind": "union", "survival": {"all": [0.9, 0.7]}})
+
+    assert not [line for line in lines if "of draft b" in line]
+
+
+def test_nothing_is_extrapolated_within_what_was_measured():
+    assert not [line for line in said(combine=LAW) if "extrapolated" in line]
+
+
+def test_training_and_stated_costs_are_told_with_their_source():
+    trained = {"survival": [0.8], "uplift": {"factor": 1.1, "source": "a paper"}}
+    costs = specs.DRAFTS["drafts"]["small"]["abstract"]
+
+    lines = said(propose=1, drafts={"d": {"abstract": costs, "acceptance": {"all": trained}}})
+
+    assert "it: acceptance of class all × 1.1 by training the draft: a paper" in lines
+    assert "it: cost of draft d as the scenario states it: 0.1 target steps a pass" in lines
+
+
 def test_stated_acceptance_is_one_line_however_many_classes():
     acceptance = {name: {"survival": [0.8, 0.6]} for name in ("code", "prose", "math")}
     drafts = {"small": specs.DRAFTS["drafts"]["small"] | {"acceptance": acceptance}}
