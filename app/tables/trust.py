@@ -24,6 +24,7 @@ def trust_notes(rows: Sequence[Row], shown: Sequence[str] = SHOWN) -> Iterator[N
     yield from _too_few(rows, shown)
     yield from _too_wide(rows)
     yield from budget_notes(rows)
+    yield from _beyond_measured(rows)
     fragile = _named([row for row in rows if row.get("holds_slo") and row.get("holds_if_slower") is False])
     if fragile:
         yield fragile, "holds as predicted, but no longer if steps are as slow as the model's error allows (95 %)"
@@ -41,6 +42,13 @@ def budget_notes(rows: Sequence[Row]) -> Iterator[Note]:
             "no single draft of the same budget (±20 % of the bytes, same GPU) beside it: nothing says that several "
             "are better",
         )
+
+
+def _beyond_measured(rows: Sequence[Row]) -> Iterator[Note]:
+    """Acceptance that nobody measured as far as it is used."""
+    for text in dict.fromkeys("; ".join(row.get("extrapolated") or ()) for row in rows):
+        if text:
+            yield _named([row for row in rows if "; ".join(row.get("extrapolated") or ()) == text]), text
 
 
 def _as_large(row: Row, other: Row) -> bool:

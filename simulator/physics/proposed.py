@@ -206,24 +206,26 @@ def proposed_shares(speculation: DraftSpeculation, draft: str | None, class_name
 
 def extrapolations(speculation: DraftSpeculation, classes: Sequence[str]) -> Iterator[str]:
     """What is taken of acceptance beyond what was measured, in words."""
-    depth, combine = speculation.propose.depth, speculation.combine
+    found: dict[str, list[str]] = {}
     for class_name in classes:
-        if isinstance(combine, Union) and combine.survival is not None:
-            known = len(_measured_together(combine, class_name))
-            yield from _beyond(depth, known, f"acceptance of {class_name} by the union extrapolated beyond K = ")
-            continue
-        serving = routed_shares(speculation, class_name) if isinstance(combine, Routed) else speculation.drafts
-        for name in serving:
-            acceptance = stated(speculation.drafts[name].acceptance_of(class_name))
-            what = (
-                f"acceptance of {class_name}{f' by {name}' if len(speculation.drafts) > 1 else ''} extrapolated beyond "
-            )
-            yield from _beyond(depth, measured_positions(acceptance), f"{what}K = ")
-            if acceptance.of == "chain" and acceptance.branches is not None:
-                children = most_children(speculation.propose)
-                yield from _beyond(children, len(acceptance.branches), f"{what}children of a node = ")
+        for what, known, used in _known_and_used(speculation, class_name):
+            if used > known:
+                found.setdefault(f"{what} = {known}", []).append(class_name)
+    for what, names in found.items():
+        whose, _, where = what.partition(":")
+        yield f"acceptance of {', '.join(names)}{whose} extrapolated beyond {where}"
 
 
-def _beyond(used: int, known: int, what: str) -> Iterator[str]:
-    if used > known:
-        yield f"{what}{known}"
+def _known_and_used(speculation: DraftSpeculation, class_name: str) -> Iterator[tuple[str, int, int]]:
+    """By whom and in what, up to where it was measured, and up to where it is used."""
+    combine, propose = speculation.combine, speculation.propose
+    if isinstance(combine, Union) and combine.survival is not None:
+        yield " by the union:K", len(_measured_together(combine, class_name)), propose.depth
+        return
+    serving = routed_shares(speculation, class_name) if isinstance(combine, Routed) else speculation.drafts
+    for name in serving:
+        whose = f" by {name}" if len(speculation.drafts) > 1 else ""
+        acceptance = stated(speculation.drafts[name].acceptance_of(class_name))
+        yield f"{whose}:K", measured_positions(acceptance), propose.depth
+        if acceptance.of == "chain" and acceptance.branches is not None:
+            yield f"{whose}:children of a node", len(acceptance.branches), most_children(propose)

@@ -1,6 +1,7 @@
 """What a row says of its deployment whatever came of it, and whether the deployment fits at all."""
 
 from simulator.catalog.load import load_gpu
+from simulator.cluster.accepted import extrapolated
 from simulator.outcome.cost import resolve_price
 from simulator.outcome.report import RowContext
 from simulator.physics.ledger import memory_ledger
@@ -30,4 +31,5 @@ def row_context(scenario: Scenario, deployment: str, point: str) -> RowContext:
         speculation=speculation_words(spec.speculation),
         drafts=tuple(spec.speculation.drafts),
         draft_bytes=memory_ledger(deployment, spec)[0].draft_weights_bytes if spec.speculation.drafts else None,
+        extrapolated=tuple(extrapolated(spec, scenario.workload)),
     )

@@ -73,6 +73,12 @@ def test_a_single_draft_of_about_their_size_is_what_several_are_held_against():
     assert said(larger, SEVERAL) == []
 
 
+def test_acceptance_beyond_what_was_measured_is_told_once_with_its_deployments():
+    text = "acceptance of code extrapolated beyond K = 4"
+
+    assert said(*(toys.row(name, extrapolated=[text]) for name in "ab"), toys.row("c")) == [f"a, b: {text}"]
+
+
 def test_a_load_that_holds_by_less_than_the_models_error_is_told():
     fragile, safe = toys.row("a", holds_if_slower=False), toys.row("b", holds_if_slower=True)
 
