@@ -117,7 +117,8 @@ def test_a_measured_histogram_counts_the_same_steps_as_what_was_drafted(name: st
 def test_a_curve_stays_within_what_its_drafts_can_bring(name: str) -> None:
     curve = load.load_acceptance(name).tokens_per_step or {}
 
-    assert list(curve) == list(range(1, 9))
+    assert set(curve) <= set(range(1, 9))
+    assert list(curve) == sorted(curve)
     assert all(1.0 < length <= k + 1 for k, length in curve.items())
 
 
@@ -129,6 +130,8 @@ def test_a_curve_stays_within_what_its_drafts_can_bring(name: str) -> None:
         ("kimi-k2.5-nvfp4-eagle3-thinking-off", 5, 3.25),
         ("kimi-k3-dspark-thinking-on", 1, 1.84),
         ("kimi-k3-dspark-block-rejection-thinking-on", 1, 1.85),
+        ("llama-3.1-8b-eagle3-humaneval", 5, 4.318),
+        ("llama-3.1-8b-ngram-sharegpt", 5, 1.451),
         ("minimax-m3-eagle3-gqa-thinking-off", 5, 3.72),
         ("qwen3.5-397b-a17b-nvfp4-mtp-thinking-on", 8, 5.21),
     ],
