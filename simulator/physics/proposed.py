@@ -21,6 +21,7 @@ from simulator.physics.spread import mean_over_steps
 from simulator.physics.survival import acceptance_tables, measured_positions, survival_for
 from simulator.physics.trees import nodes_of, tree_survival
 from simulator.spec.acceptance import Acceptance
+from simulator.spec.combine import Routed, Union
 from simulator.spec.speculation import (
     BestTree,
     Chain,
@@ -28,9 +29,7 @@ from simulator.spec.speculation import (
     DynamicTree,
     NodesTree,
     Proposed,
-    Routed,
     Tree,
-    Union,
 )
 
 Floats = NDArray[np.float64]

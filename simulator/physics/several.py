@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from simulator.physics.draft import Affine, DraftCost
 from simulator.physics.profiled import UNCALIBRATED, Calibration
-from simulator.spec.speculation import DraftSpeculation, ParallelStreams, Routed, Series
+from simulator.spec.combine import ParallelStreams, Routed, Series
+from simulator.spec.speculation import DraftSpeculation
 
 Floats = NDArray[np.float64]
 Streams = Series | ParallelStreams
