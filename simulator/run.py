@@ -7,7 +7,7 @@ from math import ceil
 
 import numpy as np
 
-from simulator.cluster.accepted import drafted_mix
+from simulator.cluster.accepted import draft_shares, drafted_mix
 from simulator.cluster.cluster import ClusterPlan, Load, simulate_cluster
 from simulator.cluster.plan import limits_of, planner_of
 from simulator.cluster.records import ClusterRecords
@@ -23,13 +23,17 @@ from simulator.spec.workload import Workload
 
 
 @lru_cache(maxsize=32)
-def _step_model(deployment_json: str) -> CatalogStepModel:
-    return build_step_model(Deployment.model_validate_json(deployment_json))
+def _step_model(deployment_json: str, draft_shares: tuple[tuple[str, float], ...]) -> CatalogStepModel:
+    return build_step_model(Deployment.model_validate_json(deployment_json), dict(draft_shares))
 
 
-def step_model_of(deployment: Deployment) -> CatalogStepModel:
-    """The step model of a deployment; what it remembers is shared by all runs of this process."""
-    return _step_model(deployment.model_copy(update={"replicas": 1}).model_dump_json(exclude_unset=True))
+def step_model_of(deployment: Deployment, draft_shares: Mapping[str, float] | None = None) -> CatalogStepModel:
+    """The step model of a deployment; what it remembers is shared by all runs of this process.
+
+    draft_shares: of the sequences that each routed draft works for; None: equal, where no workload is known. [0 to 1]
+    """
+    alone = deployment.model_copy(update={"replicas": 1}).model_dump_json(exclude_unset=True)
+    return _step_model(alone, tuple((draft_shares or {}).items()))
 
 
 @lru_cache(maxsize=32)
@@ -52,7 +56,9 @@ def with_best_trees(scenario: Scenario) -> Scenario:
 
 def step_times_of(deployment: Deployment, workload: Workload) -> DeploymentSteps:
     """The step model of a deployment that serves a workload: where drafts vary, with those of its classes."""
-    model, shares = step_model_of(deployment), drafted_mix(deployment, workload)
+    routed = deployment.speculation.kind != "none" and deployment.speculation.combine.kind == "routed"
+    model = step_model_of(deployment, draft_shares(deployment, workload) if routed else None)
+    shares = drafted_mix(deployment, workload)
     return model if shares is None else _drafted_steps(model, shares)
 
 

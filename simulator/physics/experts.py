@@ -55,6 +55,32 @@ def overlapping_experts(
     return float(num_experts * (1.0 - (1.0 - own / num_experts) ** sequences))
 
 
+def touched_share(
+    num_experts: int, top_k: int, sequences: int, verify_tokens: int, prefill_tokens: int, overlap: float
+) -> float:
+    r"""Distinct experts that a step touches ÷ those that as many independent tokens would touch [0 to 1].
+
+    .. math:: (1 - (1 - k/N)^p (1 - U_{eff}/N)) / (1 - (1 - k/N)^{n + p})
+
+    num_experts, top_k, overlap: N, k and ρ of `overlapping_experts`.
+    sequences: that are verified. [sequences]
+    verify_tokens: n of all sequences; one of each is independent of the others' in any case. [tokens]
+    prefill_tokens: p, taken to be independent. [tokens]
+
+    >>> touched_share(256, 8, 1, 4, 0, overlap=0.7)
+    0.7
+    >>> round(touched_share(256, 8, 1, 4, 1000, overlap=0.7), 6)
+    1.0
+
+    The definition; U_eff of `overlapping_experts`.
+    """
+    if overlap >= 1.0 or verify_tokens <= sequences or not sequences:
+        return 1.0
+    missed = 1.0 - top_k / num_experts
+    verified = overlapping_experts(num_experts, top_k, sequences, verify_tokens / sequences, overlap) / num_experts
+    return float((1.0 - missed**prefill_tokens * (1.0 - verified)) / (1.0 - missed ** (verify_tokens + prefill_tokens)))
+
+
 @dataclass(frozen=True, slots=True)
 class ExpertLayers:
     """Routed experts of the MoE layers that share one weight format, as one GPU holds and multiplies them."""

@@ -10,6 +10,7 @@ from typing import Generic, Literal, TypeVar
 from simulator.catalog.load import load_engine, load_gpu, load_links, load_model, load_profile
 from simulator.physics.draft import NO_DRAFT, Affine, DraftCost
 from simulator.physics.drafting import Served, drafting_cost, forward_of, quantisation_of
+from simulator.physics.experts import touched_share
 from simulator.physics.forward import Checkpoint, Forward, HeadCost, LayersCost, Machine, Split, per_rank
 from simulator.physics.measured import MeasuredForward
 from simulator.physics.step import StepCost, StepShape
@@ -51,6 +52,9 @@ class CatalogStepModel:
         self._prefill_slope_s = target.prefill_context_s
         self._both_prefill_slope_s = target.prefill_context_s + draft.prefill_context_s
         self._ranks = target.split.data_parallel
+        overhead = target.machine.policy.overhead
+        self._speculative_s = draft.step_s
+        self._moe = None if draft is NO_DRAFT or overhead.expert_overlap >= 1.0 else target.model.moe
         self._layers: Memo[int, LayersCost] = Memo(target.layers)
         self._uneven: Memo[tuple[int, int], LayersCost] = Memo(self._uneven_layers)
         self._head: Memo[int, HeadCost] = Memo(target.head_cost)
@@ -80,6 +84,8 @@ class CatalogStepModel:
             + slope * context
             + self._prompt_s[prefill_tokens]
             + self._both_prefill_slope_s * prefill_context
+            + self.draft.prompt_s * prompts
+            - self._shared_experts_s(sequences, verify_tokens, prefill_tokens)
         )
 
     def cost(self, shape: StepShape) -> StepCost:
@@ -97,7 +103,7 @@ class CatalogStepModel:
         prefill_s, draft_prefill_s = self._prefill[dealt_tokens]
         return StepCost(
             linear_s=layers.linear_s + head.linear_s,
-            experts_s=layers.experts_s,
+            experts_s=layers.experts_s - self._shared_experts_s(sequences, verify_tokens, prefill_tokens),
             attention_s=attention_s + context_s * context,
             prefill_attention_s=prefill_s + self._prefill_slope_s * prefill_context,
             collectives_s=layers.collectives_s + head.collectives_s,
@@ -108,7 +114,8 @@ class CatalogStepModel:
             draft_s=draft_s
             + draft_context_s * context
             + draft_prefill_s
-            + self.draft.prefill_context_s * prefill_context,
+            + self.draft.prefill_context_s * prefill_context
+            + self.draft.prompt_s * prompts,
         )
 
     def decode_affine(self, sequences: int, draft_tokens: int | None = None, padded_to: int = 0) -> Affine:
@@ -119,6 +126,7 @@ class CatalogStepModel:
         k = self.draft_tokens if draft_tokens is None else draft_tokens
         verify_tokens = (padded_to or sequences) * (k + 1)
         constant, slope = self._decode_s[sequences, k]
+        constant -= self._shared_experts_s(padded_to or sequences, verify_tokens, 0)
         return self._rows_s[verify_tokens] + self._logits_s[verify_tokens] + constant, slope
 
     def draft_ratios(self, sequences: int, context_tokens: float) -> tuple[float, float]:
@@ -127,7 +135,7 @@ class CatalogStepModel:
         Both are 0 without a draft.
         """
         constant, slope = self.draft.one_pass(sequences)
-        plain_constant, plain_slope = self.decode_affine(sequences, 0)
+        plain_constant, plain_slope = CatalogStepModel(self.target, NO_DRAFT, 0).decode_affine(sequences)
         pass_s, plain_s = constant + slope * context_tokens, plain_constant + plain_slope * context_tokens
         return self.draft.flops_ratio, pass_s / plain_s
 
@@ -178,7 +186,23 @@ class CatalogStepModel:
 
     def _hosting_s(self, key: tuple[int, int]) -> float:
         sequences, draft_tokens = key
-        return self.target.hosting_s(sequences, draft_tokens + 1)
+        speculative_s = self._speculative_s if sequences else 0.0
+        return self.target.hosting_s(sequences, draft_tokens + 1) + speculative_s
+
+    def _shared_experts_s(self, sequences: int, verify_tokens: int, prefill_tokens: int) -> float:
+        """Time of experts that a step saves because the tokens of a sequence share some of theirs.
+
+        It takes as long as its distinct experts' share of a step of independent tokens, at least as one without
+        verified tokens.
+        """
+        if self._moe is None or verify_tokens <= sequences:
+            return 0.0
+        overlap = self.target.machine.policy.overhead.expert_overlap
+        experts, top_k = self._moe.num_experts, self._moe.top_k
+        share = touched_share(experts, top_k, sequences, verify_tokens, prefill_tokens, overlap)
+        independent_s = self._layers[verify_tokens + prefill_tokens].experts_s
+        least_s = self._layers[sequences + prefill_tokens].experts_s
+        return independent_s - max(share * independent_s, least_s)
 
     def _decoding_s(self, key: tuple[int, int]) -> Affine:
         (attention_s, context_s), (draft_s, draft_context_s) = self._attention[key], self._drafting[key]

@@ -61,6 +61,13 @@ class StepOverhead(Spec):
     unfitted_step: UnfittedStep
     draft_pass_s: NotNegative
     """The same per draft pass [s]."""
+    speculative_step_s: NotNegative
+    """What having drafts adds to every decoding step, whether they propose or not: bookkeeping, rejection sampling
+    [s]."""
+    tree_step_s: NotNegative
+    """What a tree adds to that: choosing its nodes, masks, attention in two parts [s]."""
+    expert_overlap: Fraction
+    """Distinct experts that the tokens verified of a sequence touch ÷ those of independent tokens; 1: as many."""
     kernel_floor_us: Positive
     """Shortest time of a kernel inside a CUDA graph [µs]."""
     eager_kernel_us: Positive

@@ -2,6 +2,7 @@
 
 import pytest
 
+from simulator.catalog.load import load_engine
 from simulator.physics.step import StepShape
 from simulator.physics.step_model import build_step_model
 from simulator.spec.deployment import Deployment
@@ -47,8 +48,13 @@ def test_k_passes_take_k_times_one(draft):
 
 
 @pytest.mark.parametrize("draft", [SMALL, {"abstract": ABSTRACT}])
-def test_without_draft_tokens_a_decode_step_costs_what_it_costs_without_a_draft(draft):
-    assert step_model(draft).cost(decode(8, 0)) == step_model().cost(decode(8, 0))
+def test_a_draft_that_proposes_nothing_costs_a_decode_step_what_the_engine_spends_on_having_one(draft):
+    overhead = load_engine("vllm").overhead
+    cost, plain = step_model(draft).cost(decode(8, 0)), step_model().cost(decode(8, 0))
+
+    assert overhead.speculative_step_s > 0.0
+    assert cost.overhead_s == pytest.approx(plain.overhead_s + overhead.speculative_step_s)
+    assert cost.total_s - cost.overhead_s == pytest.approx(plain.total_s - plain.overhead_s)
 
 
 @pytest.mark.parametrize("draft", [SMALL, {"abstract": ABSTRACT}])
