@@ -1,5 +1,7 @@
 """How fast the simulation is: three loads with all metrics, beside what a plain SimPy loop does in the same process.
 
+The first load is also served with a union of four drafts.
+
 Prints a card for people; the very last line is one JSON object. CPU seconds, because wall time is the machine's mood.
 """
 
@@ -24,20 +26,39 @@ LOADS = {
 }
 """Name -> prompt tokens, output tokens, requests per second over 8 replicas, goal [requests per CPU-second]."""
 
-SURVIVAL = tuple(0.7**i for i in range(1, 5))
+UNION_GOAL = 10_000
+"""Requests per CPU-second of the first load with a union of four drafts."""
 TIMEOUTS = 300_000
 
+DRAFT = {
+    "model": "llama-3.2-1b",
+    "weights": "fp8",
+    "kv": "fp8",
+    "acceptance": {"all": {"survival": tuple(0.7**i for i in range(1, 5))}},
+}
+"""A 1B draft with independent acceptance of 0.7."""
+SINGLE = {"kind": "drafts", "drafts": {"d": DRAFT}, "propose": {"draft_tokens": 4}}
 
-def scenario(prompt_tokens: int, output_tokens: int, rate_per_s: float, requests: int) -> Scenario:
-    """Eight replicas of a 70B model with a 1B draft, K = 4, independent acceptance of 0.7."""
-    draft = {"model": "llama-3.2-1b", "weights": "fp8", "kv": "fp8", "acceptance": {"all": {"survival": SURVIVAL}}}
+
+UNION = {
+    "kind": "drafts",
+    "drafts": dict.fromkeys(("code", "math", "prose", "chat"), DRAFT),
+    "propose": {"draft_tokens": 4},
+    "combine": {"kind": "union", "recursive_rejection": {"correlation": 0.5}},
+}
+
+
+def scenario(
+    prompt_tokens: int, output_tokens: int, rate_per_s: float, requests: int, speculation: dict[str, Any] = SINGLE
+) -> Scenario:
+    """Eight replicas of a 70B model that speculate, by default with a 1B draft."""
     deployment = {
         "gpu": "b200-sxm",
         "replicas": 8,
         "price": 5.5,
         "target": {"model": "llama-3.3-70b", "weights": "fp8", "kv": "fp8", "tensor_parallel": 8},
         "engine": {"policy": "vllm", "max_model_len": 8192},
-        "speculation": {"kind": "drafts", "drafts": {"d": draft}, "propose": {"draft_tokens": 4}},
+        "speculation": speculation,
     }
     workload = {
         "arrivals": {"kind": "poisson", "rate_per_s": rate_per_s},
@@ -64,9 +85,11 @@ def plain_timeouts_per_cpu_s() -> float:
     return TIMEOUTS / (time.process_time() - begin)
 
 
-def measure(prompt_tokens: int, output_tokens: int, rate_per_s: float, requests: int) -> dict[str, float]:
+def measure(
+    prompt_tokens: int, output_tokens: int, rate_per_s: float, requests: int, speculation: dict[str, Any] = SINGLE
+) -> dict[str, float]:
     """One run with every figure of a report row."""
-    spec = scenario(prompt_tokens, output_tokens, rate_per_s, requests)
+    spec = scenario(prompt_tokens, output_tokens, rate_per_s, requests, speculation)
     model = step_model_of(spec.deployments["bench"])
     wall, cpu = time.perf_counter(), time.process_time()
     records = simulate_once(spec, "bench", 0)
@@ -113,9 +136,13 @@ def main() -> None:
     first = next(iter(found.values()))
     prompt, output, rate, _ = next(iter(LOADS.values()))
     small = min(seconds_per_request(measure(prompt, output, rate, 1000)) for _ in range(5))
+    union = measure(prompt, output, rate, requests, UNION)
+    say(f"the first load with a union of four drafts: {union['requests_per_cpu_s']:,.0f} requests per CPU-second "
+        f"(goal {UNION_GOAL:,})\n")  # fmt: skip
     growth = seconds_per_request(first) / small
     say(f"cost of a simulated request, {requests:,} against 1,000: {growth:.2f}x\n")
     last = {key: first[key] for key in ("requests_per_cpu_s", "steps_per_cpu_s", "wall_s")}
+    last["union_requests_per_cpu_s"] = union["requests_per_cpu_s"]
     say(json.dumps({**last, "peak_rss_bytes": peak_rss_bytes(), "cost_growth": growth, "loads": found}) + "\n")
 
 
