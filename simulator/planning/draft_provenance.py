@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator
 
 from simulator.catalog.load import load_acceptance, load_model, load_quantisation
-from simulator.physics.survival import measured_positions
 from simulator.spec.acceptance import Acceptance
 from simulator.spec.classes import classes_served
 from simulator.spec.deployment import Deployment
@@ -33,7 +32,7 @@ def drafts_used(deployment: Deployment) -> Iterator[Used]:
 
 
 def drafts_stated(deployment: Deployment, classes: Collection[str]) -> Iterator[str]:
-    """What is known of drafts by the scenario alone, and where it is asked for more than was measured."""
+    """What is known of drafts by the scenario alone; acceptance beyond what was measured is told elsewhere."""
     speculation = deployment.speculation
     if speculation.kind == "none":
         return
@@ -41,7 +40,7 @@ def drafts_stated(deployment: Deployment, classes: Collection[str]) -> Iterator[
     for name, draft in speculation.drafts.items():
         of = f" of draft {name}" if several else ""
         asked = _asked(draft, classes_served(name, speculation, classes))
-        yield from _acceptance_stated(of, asked, speculation.propose.depth)
+        yield from _acceptance_stated(of, asked)
         yield from _costs_stated(name, draft)
     yield from _combination_stated(speculation)
 
@@ -50,12 +49,10 @@ def _asked(draft: Draft, classes: Collection[str]) -> dict[str, Acceptance]:
     return {name: draft.acceptance_of(name) for name in classes}
 
 
-def _acceptance_stated(of: str, asked: dict[str, Acceptance], depth: int) -> Iterator[str]:
+def _acceptance_stated(of: str, asked: dict[str, Acceptance]) -> Iterator[str]:
     if own := [name for name, acceptance in asked.items() if acceptance.preset is None]:
         yield f"acceptance{of} of {_classes(own)} as the scenario states it"
     for name, acceptance in asked.items():
-        if depth > (known := measured_positions(acceptance)):
-            yield _beyond(f"acceptance{of} of class {name}", known, depth)
         if acceptance.uplift is not None:
             uplift = acceptance.uplift
             yield f"acceptance{of} of class {name} × {uplift.factor:g} by training the draft: {uplift.source}"
@@ -75,18 +72,11 @@ def _combination_stated(speculation: DraftSpeculation) -> Iterator[str]:
         yield f"router's accuracy and latency as the scenario states them: {shares}; {combine.router.latency_s:g} s"
     if combine.kind == "union" and combine.survival is not None:
         yield f"acceptance of the union of {_classes(list(combine.survival))} as the scenario states it"
-        for name, curve in combine.survival.items():
-            if speculation.propose.depth > len(curve):
-                yield _beyond(f"acceptance of the union of class {name}", len(curve), speculation.propose.depth)
     if combine.kind == "union" and combine.recursive_rejection is not None:
         law = combine.recursive_rejection
         yield f"acceptance of the union by recursive rejection, drafts' correlation {law.correlation:g} as stated"
     if streams.kind == "parallel":
         yield f"contention {streams.contention:g} of the drafts' parallel streams as the scenario states it"
-
-
-def _beyond(what: str, known: int, depth: int) -> str:
-    return f"{what} extrapolated beyond K = {known}, up to {depth}"
 
 
 def _classes(names: list[str]) -> str:

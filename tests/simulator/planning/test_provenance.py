@@ -101,10 +101,9 @@ def test_what_every_draft_reads_is_told():
     [
         ({"combine": LAW}, "acceptance of draft b of class all as the scenario states it"),
         ({"combine": LAW}, "acceptance of the union by recursive rejection, drafts' correlation 0.5 as stated"),
-        ({"combine": LAW, "propose": 3}, "acceptance of draft b of class all extrapolated beyond K = 2, up to 3"),
         (
             {"combine": {"kind": "union", "survival": {"all": [0.9]}}},
-            "acceptance of the union of class all extrapolated beyond K = 1, up to 2",
+            "acceptance of the union of class all as the scenario states it",
         ),
         (
             {"combine": LAW, "streams": {"kind": "parallel", "contention": 0.2}},
@@ -121,10 +120,6 @@ def test_a_draft_that_a_measured_union_does_not_ask_is_not_told():
     lines = said(combine={"kind": "union", "survival": {"all": [0.9, 0.7]}})
 
     assert not [line for line in lines if "of draft b" in line]
-
-
-def test_nothing_is_extrapolated_within_what_was_measured():
-    assert not [line for line in said(combine=LAW) if "extrapolated" in line]
 
 
 def test_training_and_stated_costs_are_told_with_their_source():
