@@ -15,10 +15,10 @@ from simulator.errors import ScenarioError
 from simulator.physics.acceptance import conditional_from_survival
 from simulator.physics.step_model import build_step_model
 from simulator.physics.survival import survival_for
-from simulator.physics.trees import Path, child_chances
+from simulator.physics.trees import Path, child_chances, nodes_of
 from simulator.spec.acceptance import Acceptance
 from simulator.spec.deployment import Deployment
-from simulator.spec.speculation import BestTree, DraftSpeculation, NodesTree, Tree
+from simulator.spec.speculation import BestTree, Chain, DraftSpeculation, NodesTree, Tree
 
 Floats = NDArray[np.float64]
 
@@ -138,23 +138,39 @@ def fastest_tree(
 
 
 def chosen(deployment: Deployment) -> Deployment:
-    """The deployment with its best tree written out node by node; any other is returned as it is.
+    """The deployment with its best tree written out, node by node or as a chain; any other is returned as it is.
 
     Acceptance is the mean of all classes that the drafts' acceptance names, before temperature and context; where no
     branches are given only first children are ever kept, and the best tree is a chain. Times are those of the
-    deployment at `at_sequences`, each with half of max_model_len as context (UNKNOWN_CONTEXT_TOKENS without one). Plain
-    decoding is no candidate: compare with a deployment that does not speculate.
+    deployment at `at_sequences`, each with half of max_model_len as context (UNKNOWN_CONTEXT_TOKENS without one). A
+    chain is spared what an engine adds for trees, so all chains run against the fastest tree. Plain decoding does not:
+    compare with a deployment that does not speculate.
     """
     speculation = deployment.speculation
     if speculation.kind == "none" or not isinstance(speculation.propose, BestTree):
         return deployment
     propose = speculation.propose
-    trees = best_trees(_mean_chances(speculation, propose.max_depth), propose.max_nodes)
+    chances = _mean_chances(speculation, propose.max_depth)
+    trees = best_trees(chances, propose.max_nodes)
     paths = fastest_tree(trees, _drafting(deployment, propose), _verifying(deployment, propose))
-    return _proposing(deployment, NodesTree(shape="nodes", paths=paths))
+    chains = [Chain(draft_tokens=k) for k in range(1, min(propose.max_depth, propose.max_nodes) + 1)]
+
+    def seconds_per_token(one: Chain | NodesTree) -> float:
+        affine = build_step_model(_proposing(deployment, one)).decode_affine(propose.at_sequences)
+        return _context_s(affine, deployment, propose.at_sequences) / _tokens(nodes_of(one, (), ()), chances)
+
+    return _proposing(deployment, min([*chains, NodesTree(shape="nodes", paths=paths)], key=seconds_per_token))
 
 
-def _proposing(deployment: Deployment, propose: Tree | NodesTree) -> Deployment:
+def _tokens(paths: Sequence[Path], chances: Floats) -> float:
+    """Tokens per step of a tree."""
+    values = {(): 1.0}
+    for path in paths:
+        values[path] = values[path[:-1]] * float(chances[len(path) - 1, path[-1]])
+    return sum(values.values())
+
+
+def _proposing(deployment: Deployment, propose: Chain | Tree | NodesTree) -> Deployment:
     speculation = deployment.speculation.model_copy(update={"propose": propose})
     return deployment.model_copy(update={"speculation": speculation})
 

@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.errors import ScenarioError
+from simulator.physics.acceptance import conditional_from_survival
 from simulator.physics.best_tree import best_trees, chosen, fastest_tree
+from simulator.physics.step_model import build_step_model
 from simulator.physics.trees import child_chances, level_sizes, nodes_of, tree_survival
 from simulator.spec.deployment import Deployment
-from simulator.spec.speculation import NodesTree, NoSpeculation, Tree
+from simulator.spec.speculation import Chain, DynamicTree, NodesTree, NoSpeculation, Tree
 
 SEQUOIA = (0.634, 0.108, 0.057, 0.0225, 0.0195, 0.015, 0.0045, 0.003)
 """Chances by child that the authors publish with their search."""
@@ -136,7 +138,7 @@ def best(at_sequences=1, **changes):
 
 
 def chosen_levels(*args, **engine):
-    return level_sizes(chosen(deployment(*args, **engine)).speculation.propose.paths)
+    return level_sizes(nodes_of(chosen(deployment(*args, **engine)).speculation.propose, (), ()))
 
 
 def test_a_larger_batch_takes_a_smaller_tree():
@@ -154,7 +156,30 @@ def test_what_is_chosen_stays_within_what_was_asked_for():
 
 
 def test_without_branches_the_best_tree_is_a_chain():
-    assert set(chosen_levels(best(), {"tokens_per_step": 2.5, "at": 4})) == {1}
+    found = chosen(deployment(best(), {"tokens_per_step": 2.5, "at": 4})).speculation.propose
+
+    assert found.shape == "chain"
+
+
+@pytest.mark.parametrize("sequences", [1, 8, 32])
+def test_nothing_that_is_usually_proposed_is_faster_than_what_is_chosen(sequences):
+    asked = deployment(best(sequences, max_nodes=32))
+    usual = [Chain(draft_tokens=k) for k in (1, 2, 3, 4)]
+    usual += [Tree(shape="tree", widths=widths) for widths in ((3,), (2, 1), (2, 2), (3, 2, 1), (4, 2, 1, 1))]
+    usual += [DynamicTree(shape="dynamic_tree", depth=4, top_k=4, nodes=nodes) for nodes in (8, 16, 32)]
+
+    fastest = min(seconds_per_token(asked, shape, sequences) for shape in usual)
+
+    assert seconds_per_token(asked, chosen(asked).speculation.propose, sequences) <= fastest * 1.001
+
+
+def seconds_per_token(asked, shape, sequences):
+    survival, branches = (0.75, 0.56, 0.42, 0.31), (0.75, 0.1, 0.05)
+    conditional = conditional_from_survival(survival)
+    tokens = 1 + tree_survival(nodes_of(shape, conditional, branches), np.array(conditional), branches).sum()
+    speculation = asked.speculation.model_copy(update={"propose": shape})
+    constant, slope = build_step_model(asked.model_copy(update={"speculation": speculation})).decode_affine(sequences)
+    return (constant + slope * sequences * 1024) / tokens
 
 
 def test_a_long_context_makes_room_for_a_larger_tree():
