@@ -22,6 +22,7 @@ from simulator.physics.survival import acceptance_tables, measured_positions, su
 from simulator.physics.trees import nodes_of, tree_survival
 from simulator.spec.acceptance import Acceptance
 from simulator.spec.combine import Routed, Union
+from simulator.spec.draft import Draft
 from simulator.spec.speculation import (
     BestTree,
     Chain,
@@ -194,13 +195,20 @@ def proposed_shares(speculation: DraftSpeculation, draft: str | None, class_name
     draft: who proposes; None: all of a union, each on its own.
     """
     names = list(speculation.drafts) if draft is None else [draft]
-    known = [stated(speculation.drafts[name].acceptance_of(class_name)) for name in names]
-    if not isinstance(speculation.propose, Chain) or all(acceptance.drafted is None for acceptance in known):
+    known = [_stated_of(speculation.drafts[name], class_name) for name in names]
+    if not isinstance(speculation.propose, Chain) or all(a is None or a.drafted is None for a in known):
         return None
+    k = speculation.propose.draft_tokens
     total = np.ones(1)
     for acceptance in known:
-        total = np.convolve(total, drafted_shares(acceptance, speculation.propose.draft_tokens))
+        total = np.convolve(total, drafted_shares(acceptance, k) if acceptance else (*(0.0,) * k, 1.0))
     return tuple(total.tolist())
+
+
+def _stated_of(draft: Draft, class_name: str) -> Acceptance | None:
+    """Acceptance of a class; None where a union that was measured as a whole does not ask its draft."""
+    known = draft.acceptance
+    return stated(draft.acceptance_of(class_name)) if class_name in known or "all" in known else None
 
 
 def extrapolations(speculation: DraftSpeculation, classes: Sequence[str]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from simulator.physics.proposed import (
     tokens_over_steps,
 )
 from simulator.physics.spread import mean_over_steps
+from simulator.spec.acceptance import Acceptance
 from simulator.spec.speculation import DraftSpeculation
 
 CODE, PROSE = [0.8, 0.65, 0.5], [0.6, 0.35, 0.2]
@@ -185,6 +186,16 @@ def test_drafts_of_a_union_propose_what_each_proposes():
 
     assert shares == (0, 0, 0, 0.5, 0, 0, 0.5)
     assert proposed_shares(speculation(all_), "a", "c") is None
+
+
+def test_a_union_that_was_measured_as_a_whole_asks_its_drafts_for_nothing():
+    spec = speculation({"survival": CODE}, {"survival": PROSE}, combine={"kind": "union", "survival": {"all": CODE}})
+    silent = {name: draft.model_copy(update={"acceptance": {}}) for name, draft in spec.drafts.items()}
+    less = silent["b"].model_copy(update={"acceptance": {"all": Acceptance(survival=(0.4,), drafted={0: 1, 3: 1})}})
+
+    assert proposed_shares(spec.model_copy(update={"drafts": silent}), None, "c") is None
+    shares = proposed_shares(spec.model_copy(update={"drafts": silent | {"b": less}}), None, "c")
+    assert shares == (0, 0, 0, 0.5, 0, 0, 0.5)
 
 
 def test_what_is_used_beyond_what_was_measured_is_named():
