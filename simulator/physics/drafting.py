@@ -1,6 +1,7 @@
 """From a deployment's drafts to what they cost: one function for each way in which a draft is given."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from simulator.catalog.load import load_model, load_quantisation
@@ -13,7 +14,7 @@ from simulator.physics.several import combined
 from simulator.physics.subset import subset_model
 from simulator.spec.draft import Draft, WeightDtype
 from simulator.spec.policy import Quantisation
-from simulator.spec.speculation import DraftSpeculation, Proposed
+from simulator.spec.speculation import DraftSpeculation, DynamicTree, Proposed
 
 
 class Served(NamedTuple):
@@ -33,7 +34,31 @@ def drafting_cost(speculation: DraftSpeculation, served: Served, shares: Mapping
     shares: of the sequences that each routed draft works for; None: equal, where no workload is known. [0 to 1]
     """
     costs = {name: COST_OF[draft.way](draft, served) for name, draft in speculation.drafts.items()}
-    return combined(costs, speculation, shares)
+    return replace(combined(costs, speculation, shares), step_s=_step_s(speculation, served.machine))
+
+
+def _step_s(speculation: DraftSpeculation, machine: Machine) -> float:
+    """Host time that speculation adds to a step once; copied text adds none to its look-ups.
+
+    SpecDecode-Bench (arXiv:2601.11580), figure 1: at batch 1 n-gram steps take as long as plain ones within 2 %.
+    """
+    drafts, overhead = speculation.drafts.values(), machine.policy.overhead
+    if all(draft.way == "ngram" for draft in drafts):
+        return 0.0
+    tree = _branches(speculation.propose) or (speculation.combine.kind == "union" and len(drafts) > 1)
+    return overhead.speculative_step_s + (overhead.tree_step_s if tree else 0.0)
+
+
+def _branches(propose: Proposed) -> bool:
+    """Whether a tree is built: a tree of width one is a chain, a dynamic one may end as one and is built all the same.
+
+    >>> from simulator.spec.speculation import Tree
+    >>> _branches(Tree(shape="tree", widths=(1, 1))), _branches(Tree(shape="tree", widths=(2, 1)))
+    (False, True)
+    """
+    if isinstance(propose, DynamicTree):
+        return propose.top_k > 1
+    return propose.draft_tokens > propose.depth
 
 
 def forward_of(checkpoint: Checkpoint, machine: Machine, split: Split) -> Forward | MeasuredForward:
