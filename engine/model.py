@@ -32,7 +32,18 @@ class Layer(NamedTuple):
 class Model:
     """A decoder on one device; `forward` computes a batch of rows over a KV store."""
 
-    def __init__(self, weights: Weights, *, backend: str | None = None, max_position: int | None = None) -> None:
+    def __init__(
+        self,
+        weights: Weights,
+        *,
+        backend: str | None = None,
+        max_position: int | None = None,
+        output: Linear | None = None,
+    ) -> None:
+        """Prepare the products.
+
+        output: from the final norm to logits, where that is another model's; None: of these weights.
+        """
         self.architecture = a = weights.architecture
         self.dtype = weights.dtype
         self.device = weights.embedding.device
@@ -41,10 +52,10 @@ class Model:
         self.max_position = min(a.max_position, max_position or a.max_position)
         cosines, signed_sines = rotation_tables(a, self.max_position, self.dtype)
         self._cosines, self._signed_sines = cosines.to(self.device), signed_sines.to(self.device)
-        self._embedding = weights.embedding
+        self.embedding = weights.embedding
         self._layers = [self._prepared(layer) for layer in weights.layers]
         self._final_norm = weights.final_norm
-        self._head = prepare(weights.head, None)
+        self.output = output or prepare(weights.head, None)
 
     def _prepared(self, layer: LayerWeights) -> Layer:
         prepare = LINEARS[self.backend]
@@ -106,20 +117,23 @@ class Model:
 
     def hidden(self, token_ids: Tensor, positions: Tensor, slots: Tensor, attend: Attend, store: KvStore) -> Tensor:
         """Last hidden states, before the final norm: [rows, hidden]."""
-        states = functional.embedding(token_ids, self._embedding)
+        return self.trunk(functional.embedding(token_ids, self.embedding), positions, slots, attend, store)
+
+    def trunk(self, states: Tensor, positions: Tensor, slots: Tensor, attend: Attend, store: KvStore) -> Tensor:
+        """The same from what goes into the first layer: [rows, hidden]."""
         turn = (self._cosines.index_select(0, positions), self._signed_sines.index_select(0, positions))
         for index, layer in enumerate(self._layers):
             states = states + self._attention(layer, states, turn, slots, attend, store, index)
-            states = states + layer.mlp(self._norm(states, layer.mlp_norm))
+            states = states + layer.mlp(self.norm(states, layer.mlp_norm))
         if store.hidden is not None:
             store.hidden.index_copy_(0, slots, states)
         return states
 
     def logits(self, hidden: Tensor) -> Tensor:
         """[rows, hidden] -> [rows, vocabulary]"""
-        return self._head(self._norm(hidden, self._final_norm))
+        return self.output(self.norm(hidden, self._final_norm))
 
-    def _norm(self, states: Tensor, weight: Tensor) -> Tensor:
+    def norm(self, states: Tensor, weight: Tensor) -> Tensor:
         """RMSNorm over the last dimension; the framework's own for half precision, which it sums in single."""
         eps = self.architecture.norm_eps
         if self.dtype not in (torch.float32, torch.float64):
@@ -137,12 +151,12 @@ class Model:
         index: int,
     ) -> Tensor:
         a = self.architecture
-        qkv = layer.qkv(self._norm(states, layer.attention_norm))
+        qkv = layer.qkv(self.norm(states, layer.attention_norm))
         heads = qkv.view(len(states), a.num_heads + 2 * a.num_kv_heads, a.head_dim)
         turned = heads[:, : a.num_heads + a.num_kv_heads]
         if layer.query_norm is not None and layer.key_norm is not None:
-            queries = self._norm(turned[:, : a.num_heads], layer.query_norm)
-            turned = torch.cat((queries, self._norm(turned[:, a.num_heads :], layer.key_norm)), dim=1)
+            queries = self.norm(turned[:, : a.num_heads], layer.query_norm)
+            turned = torch.cat((queries, self.norm(turned[:, a.num_heads :], layer.key_norm)), dim=1)
         turned = rotate(turned, *turn)
         keys, values = store.keys[index], store.values[index]
         keys.index_copy_(0, slots, turned[:, a.num_heads :])

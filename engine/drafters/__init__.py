@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from engine.drafters.head import head_draft
 from engine.drafters.interface import Draft, Drafter, DraftSetup
 from engine.drafters.lookup import prompt_lookup
 from engine.drafters.model_draft import draft_model, noisy_target
@@ -10,6 +11,7 @@ from engine.drafters.ngram import ngram_table
 from engine.drafters.tree_draft import in_shape
 
 DRAFTERS: dict[str, Callable[[DraftSetup], Drafter]] = {
+    "head": in_shape(head_draft),
     "lookup": prompt_lookup,
     "model": in_shape(draft_model),
     "moe_subset": moe_subset,

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from engine.heads import HeadWeights
 from engine.kv_cache import KvStore
 from engine.model import Model
 from engine.ngrams import NgramTable
@@ -63,6 +64,8 @@ class DraftSetup:
     """Elements of a draft model's cache: `same` as the model's, `int8` or `fp8`."""
     window: Window | None = None
     """What a draft model looks at; None: all before it."""
+    head: HeadWeights | None = None
+    """A head on the target's hidden states."""
     resident_experts: int = 0
     """Experts of each layer that a subset of the target may use."""
     active_experts: int = 0

@@ -5,6 +5,7 @@ the last token but one are right, whatever was proposed behind them.
 """
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -19,6 +20,28 @@ from engine.sampling import pick, shaped_probs, widened
 from engine.sequence import Chunk, SequenceState
 from engine.weights import Weights, with_noise
 from engine.window import Window, narrow
+
+
+class Decoder(Protocol):
+    """What proposes by passes of a decoder: a model of its own, or a head on the target's hidden states."""
+
+    def attach(self, target: Model, store: KvStore) -> None:
+        """See Drafter."""
+
+    def prefill(self, chunks: Sequence[Chunk]) -> None:
+        """See Drafter."""
+
+    def release(self, sequence: SequenceState) -> None:
+        """See Drafter."""
+
+    def assume(self, sequence: SequenceState) -> None:
+        """Take all tokens but the last as computed, whatever the cache holds: steps are measured at a context so."""
+
+    def catch_up(self, sequence: SequenceState) -> Span:
+        """Rows up to the last token, which from now on count as computed."""
+
+    def compute(self, spans: Sequence[Span]) -> Tensor:
+        """One pass: logits of the rows that the spans ask for."""
 
 
 class ModelDraft:
@@ -53,48 +76,56 @@ class ModelDraft:
             self._computed[chunk.sequence.number] = chunk.start + chunk.num_tokens
 
     def propose(self, sequences: Sequence[SequenceState], counts: Sequence[int]) -> list[Draft]:
-        """One pass per draft token over all sequences that still want one; the first catches up with the target."""
-        tokens: list[list[int]] = [[] for _ in sequences]
-        probs: list[list[Tensor]] = [[] for _ in sequences]
-        for nth in range(max(counts, default=0)):
-            active = [i for i, count in enumerate(counts) if count > nth]
-            logits = self.compute([self._span(sequences[i], tokens[i]) for i in active])
-            best = logits.argmax(-1).tolist()
-            for row, i in enumerate(active):
-                sequence = sequences[i]
-                self._computed[sequence.number] = len(sequence.tokens) + nth
-                if sequence.rng is None:
-                    tokens[i].append(best[row])
-                    continue
-                row_probs = shaped_probs(widened(logits[row : row + 1]), sequence.request.sampling)
-                tokens[i].append(int(pick(row_probs, torch.tensor([sequence.rng.random()]))[0]))
-                probs[i].append(row_probs)
-        return [Draft(t, torch.cat(p) if p else None) for t, p in zip(tokens, probs, strict=True)]
+        """See Drafter; the first pass catches up with the target."""
+        drafts = chains(self, sequences, counts)
+        for sequence, count in zip(sequences, counts, strict=True):
+            if count:
+                self._computed[sequence.number] = len(sequence.tokens) + count - 1
+        return drafts
 
     def compute(self, spans: Sequence[Span]) -> Tensor:
-        """One pass: logits of the rows that the spans ask for."""
+        """See Decoder."""
         return self._pass(self._model.batch(spans, self._store))
 
     def catch_up(self, sequence: SequenceState) -> Span:
-        """Rows up to the last token, which from now on count as computed."""
-        span = self._span(sequence, [])
-        self._computed[sequence.number] = len(sequence.tokens)
-        return span
+        """See Decoder."""
+        length = len(sequence.tokens)
+        start = length - 1 if self._shares_kv else min(self._computed.get(sequence.number, 0), length - 1)
+        self._computed[sequence.number] = length
+        return Span(sequence.tokens[start:], start, sequence.table, 1)
 
     def release(self, sequence: SequenceState) -> None:
         """See Drafter."""
         self._computed.pop(sequence.number, None)
 
     def assume(self, sequence: SequenceState) -> None:
-        """Take all tokens but the last as computed, whatever the cache holds: steps are measured at a context so."""
+        """See Decoder."""
         self._computed[sequence.number] = len(sequence.tokens) - 1
 
-    def _span(self, sequence: SequenceState, drafted: list[int]) -> Span:
-        length = len(sequence.tokens)
-        if drafted:
-            return Span(drafted[-1:], length + len(drafted) - 1, sequence.table, 1)
-        start = length - 1 if self._shares_kv else min(self._computed.get(sequence.number, 0), length - 1)
-        return Span(sequence.tokens[start:], start, sequence.table, 1)
+
+def chains(decoder: Decoder, sequences: Sequence[SequenceState], counts: Sequence[int]) -> list[Draft]:
+    """A chain behind each sequence: one pass per draft token over all sequences that still want one."""
+    tokens: list[list[int]] = [[] for _ in sequences]
+    probs: list[list[Tensor]] = [[] for _ in sequences]
+    for nth in range(max(counts, default=0)):
+        active = [i for i, count in enumerate(counts) if count > nth]
+        logits = decoder.compute([_span(decoder, sequences[i], tokens[i]) for i in active])
+        best = logits.argmax(-1).tolist()
+        for row, i in enumerate(active):
+            rng = sequences[i].rng
+            if rng is None:
+                tokens[i].append(best[row])
+                continue
+            row_probs = shaped_probs(widened(logits[row : row + 1]), sequences[i].request.sampling)
+            tokens[i].append(int(pick(row_probs, torch.tensor([rng.random()]))[0]))
+            probs[i].append(row_probs)
+    return [Draft(t, torch.cat(p) if p else None) for t, p in zip(tokens, probs, strict=True)]
+
+
+def _span(decoder: Decoder, sequence: SequenceState, drafted: list[int]) -> Span:
+    if not drafted:
+        return decoder.catch_up(sequence)
+    return Span(drafted[-1:], len(sequence.tokens) + len(drafted) - 1, sequence.table, 1)
 
 
 def draft_model(setup: DraftSetup) -> ModelDraft:

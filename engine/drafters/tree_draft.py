@@ -5,13 +5,14 @@ row looks at its own path. The next step computes the tokens that were accepted 
 """
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from engine.batch import Branches, Span
 from engine.drafters.interface import Draft, DraftSetup
-from engine.drafters.model_draft import ModelDraft
+from engine.drafters.model_draft import Decoder
 from engine.growth import Choice, Growth, new_growth
 from engine.kv_cache import KvStore
 from engine.model import Model
@@ -19,11 +20,13 @@ from engine.sampling import pick, shaped_probs, widened
 from engine.sequence import Chunk, SequenceState
 from engine.trees import ROOT, DynamicTree, Shape, depths, path_to
 
+D = TypeVar("D", bound=Decoder)
+
 
 class TreeDraft:
     """A draft model's trees."""
 
-    def __init__(self, decoder: ModelDraft, shape: Shape, *, replacement: bool) -> None:
+    def __init__(self, decoder: Decoder, shape: Shape, *, replacement: bool) -> None:
         """replacement: whether siblings are drawn with replacement, where they are drawn."""
         self._decoder, self._shape, self._replacement = decoder, shape, replacement
 
@@ -53,7 +56,7 @@ class TreeDraft:
         self._decoder.release(sequence)
 
     def assume(self, sequence: SequenceState) -> None:
-        """See ModelDraft."""
+        """See Decoder."""
         self._decoder.assume(sequence)
 
     def _span(self, growing: "_Growing", nodes: Sequence[int]) -> Span:
@@ -73,10 +76,10 @@ class TreeDraft:
         return [Choice(token, confidence) for token, confidence in pairs if confidence > 0.0]
 
 
-def in_shape(build: Callable[[DraftSetup], ModelDraft]) -> Callable[[DraftSetup], ModelDraft | TreeDraft]:
-    """The same draft model, proposing trees where the setup names a shape."""
+def in_shape(build: Callable[[DraftSetup], D]) -> Callable[[DraftSetup], D | TreeDraft]:
+    """The same decoder, proposing trees where the setup names a shape."""
 
-    def built(setup: DraftSetup) -> ModelDraft | TreeDraft:
+    def built(setup: DraftSetup) -> D | TreeDraft:
         decoder = build(setup)
         return decoder if setup.shape is None else TreeDraft(decoder, setup.shape, replacement=setup.replacement)
 

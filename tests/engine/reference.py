@@ -7,12 +7,39 @@ from engine.weights import Weights
 
 def plain_logits(weights: Weights, tokens) -> torch.Tensor:
     """[tokens, vocabulary]"""
-    a = weights.architecture
+    return norm(plain_hidden(weights, tokens), weights.final_norm, weights.architecture.norm_eps) @ weights.head.T
+
+
+def plain_hidden(weights, tokens):
+    """[tokens, hidden]"""
     x = weights.embedding[torch.tensor(tokens)]
     for layer in weights.layers:
-        x = x + attention(weights, layer, norm(x, layer.attention_norm, a.norm_eps))
-        x = x + mlp(weights, layer, norm(x, layer.mlp_norm, a.norm_eps))
-    return norm(x, weights.final_norm, a.norm_eps) @ weights.head.T
+        x = through(weights, layer, x)
+    return x
+
+
+def through(weights, layer, x):
+    eps = weights.architecture.norm_eps
+    x = x + attention(weights, layer, norm(x, layer.attention_norm, eps))
+    return x + mlp(weights, layer, norm(x, layer.mlp_norm, eps))
+
+
+def plain_head_tokens(head, target, tokens, count):
+    """What a head drafts greedily behind tokens: the target's states as far as they go, then the head's own."""
+    eps, tokens = head.architecture.norm_eps, list(tokens)
+    states, drafted = plain_hidden(target, tokens[:-1]), []
+    for _ in range(count):
+        embedded = target.embedding[torch.tensor(tokens[1:])]
+        rows = (
+            torch.cat((norm(states, head.hidden_norm, eps), norm(embedded, head.embedding_norm, eps)), 1) @ head.fuse.T
+        )
+        last = through(head, head.layer, rows)[-1:]
+        output = target.head if head.output is None else head.output
+        best = int((norm(last, head.final_norm, eps) @ output.T).argmax())
+        drafted.append(best if head.vocabulary is None else int(head.vocabulary[best]))
+        tokens.append(drafted[-1])
+        states = torch.cat((states, last))
+    return drafted
 
 
 def mlp(weights, layer, x):

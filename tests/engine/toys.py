@@ -7,6 +7,7 @@ import torch
 
 from engine.architecture import Architecture, Mixture
 from engine.drafters import DRAFTERS, DraftSetup
+from engine.heads import random_head
 from engine.loop import Engine, EngineOptions
 from engine.model import Model
 from engine.ngrams import table_of
@@ -55,9 +56,9 @@ def make_drafter(
     setup = DraftSetup(
         target=weights, draft=draft or tiny_weights(seed=9), num_blocks=blocks, block_tokens=block_tokens,
         max_model_len=max_model_len, epsilon=epsilon, generator=generator(1), shape=shape, replacement=replacement,
-        table=toy_table(weights.architecture.vocab_size), **more,
+        table=toy_table(weights.architecture.vocab_size), head=random_head(weights, generator(2)),
     )  # fmt: skip
-    return DRAFTERS[name](setup)
+    return DRAFTERS[name](replace(setup, **more))
 
 
 def make_engine(
