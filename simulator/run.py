@@ -27,35 +27,38 @@ def _step_model(deployment_json: str, draft_shares: tuple[tuple[str, float], ...
     return build_step_model(Deployment.model_validate_json(deployment_json), dict(draft_shares))
 
 
-def step_model_of(deployment: Deployment, draft_shares: Mapping[str, float] | None = None) -> CatalogStepModel:
-    """The step model of a deployment; what it remembers is shared by all runs of this process.
-
-    draft_shares: of the sequences that each routed draft works for; None: equal, where no workload is known. [0 to 1]
-    """
-    alone = deployment.model_copy(update={"replicas": 1}).model_dump_json(exclude_unset=True)
-    return _step_model(alone, tuple((draft_shares or {}).items()))
-
-
 @lru_cache(maxsize=32)
 def _chosen(deployment_json: str) -> Deployment:
     return chosen(Deployment.model_validate_json(deployment_json))
 
 
+def with_best_tree(deployment: Deployment) -> Deployment:
+    """The deployment with its best_tree written out node by node; any other is returned as it is."""
+    speculation = deployment.speculation
+    if speculation.kind == "none" or speculation.propose.shape != "best_tree":
+        return deployment
+    return _chosen(deployment.model_dump_json(exclude_unset=True))
+
+
+def step_model_of(deployment: Deployment, draft_shares: Mapping[str, float] | None = None) -> CatalogStepModel:
+    """The step model of a deployment; what it remembers is shared by all runs of this process.
+
+    draft_shares: of the sequences that each routed draft works for; None: equal, where no workload is known. [0 to 1]
+    """
+    alone = with_best_tree(deployment).model_copy(update={"replicas": 1}).model_dump_json(exclude_unset=True)
+    return _step_model(alone, tuple((draft_shares or {}).items()))
+
+
 def with_best_trees(scenario: Scenario) -> Scenario:
-    """The scenario with every best_tree written out node by node; any other is returned as it is."""
-    asked = {
-        name: deployment
-        for name, deployment in scenario.deployments.items()
-        if deployment.speculation.kind != "none" and deployment.speculation.propose.shape == "best_tree"
-    }
-    if not asked:
-        return scenario
-    found = {name: _chosen(deployment.model_dump_json(exclude_unset=True)) for name, deployment in asked.items()}
-    return scenario.model_copy(update={"deployments": scenario.deployments | found})
+    """The scenario with every best_tree written out; any other is returned as it is."""
+    found = {name: with_best_tree(deployment) for name, deployment in scenario.deployments.items()}
+    changed = any(found[name] is not deployment for name, deployment in scenario.deployments.items())
+    return scenario.model_copy(update={"deployments": found}) if changed else scenario
 
 
 def step_times_of(deployment: Deployment, workload: Workload) -> DeploymentSteps:
     """The step model of a deployment that serves a workload: where drafts vary, with those of its classes."""
+    deployment = with_best_tree(deployment)
     routed = deployment.speculation.kind != "none" and deployment.speculation.combine.kind == "routed"
     model = step_model_of(deployment, draft_shares(deployment, workload) if routed else None)
     shares = drafted_mix(deployment, workload)
