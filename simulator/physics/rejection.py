@@ -94,19 +94,26 @@ def k_sequential(target: Floats, draft: Floats, draft_tokens: int) -> float:
     >>> round(k_sequential(p, q, 1), 3), round(k_sequential(p, q, 2), 3)
     (0.6, 0.785)
 
-    Sun et al., SpecTr, NeurIPS 2023, algorithm 2, arXiv:2310.15141: at least 1 − 1/e of the optimum. ρ by bisection.
+    Sun et al., SpecTr, NeurIPS 2023, algorithm 2, arXiv:2310.15141: at least 1 − 1/e of the optimum.
     """
+    rho = selection_ratio(target, draft, draft_tokens)
+    return 1.0 - (1.0 - float(np.minimum(draft, target / rho).sum())) ** draft_tokens
 
-    def accepted(rho: float) -> tuple[float, float]:
-        each = float(np.minimum(draft, target / rho).sum())
-        return 1.0 - (1.0 - each) ** draft_tokens, rho * each
 
+def selection_ratio(target: Floats, draft: Floats, draft_tokens: int) -> float:
+    """ρ of `k_sequential`, between 1 and k: a token x is accepted with the chance min(1, p(x) / (ρ q(x))) [ratio].
+
+    By bisection: 1 − (1 − β)^k falls below ρ β as ρ grows.
+
+    >>> selection_ratio(np.array([0.5, 0.5]), np.array([0.5, 0.5]), draft_tokens=1)
+    1.0
+    """
     low, high = 1.0, float(draft_tokens)
     for _ in range(_BISECTIONS):
         rho = (low + high) / 2
-        chance, allowed = accepted(rho)
-        low, high = (rho, high) if chance > allowed else (low, rho)
-    return accepted(high)[0]
+        each = float(np.minimum(draft, target / rho).sum())
+        low, high = (rho, high) if 1.0 - (1.0 - each) ** draft_tokens > rho * each else (low, rho)
+    return high
 
 
 def optimal_acceptance(target: Floats, draft: Floats, draft_tokens: int) -> float:

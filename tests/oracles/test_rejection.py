@@ -13,6 +13,7 @@ from simulator.physics.rejection import (
     optimal_acceptance,
     recursive_rejection,
     residual,
+    selection_ratio,
     union_survival,
     without_replacement,
 )
@@ -62,31 +63,28 @@ def test_drafts_without_replacement_accept_as_every_draw_does_and_lose_nothing(t
     assert output == pytest.approx(target, abs=1e-12)
 
 
+@given(laws, st.lists(st.integers(1, 9), min_size=VOCABULARY, max_size=VOCABULARY))
+def test_a_draft_that_does_not_repeat_itself_is_always_kept_once_it_has_said_every_word(target, drawn):
+    assert without_replacement(target, np.array(drawn) / sum(drawn), VOCABULARY) == pytest.approx(1.0)
+
+
 @given(laws, laws, counts)
-def test_sequential_selection_leaves_a_law_from_which_the_rest_can_be_drawn(target, draft, count):
-    accepted = k_sequential(target, draft, count)
-    shares = np.minimum(draft, target / rho_of(target, draft, accepted, count))
-    each = shares.sum()
+def test_sequential_selection_accepts_of_each_word_what_the_target_has_of_it_at_most(target, draft, count):
+    rho = selection_ratio(target, draft, count)
+    shares = np.minimum(draft, target / rho)
 
-    kept = shares / each * accepted if each > 0 else shares
+    any_of_all = 1 - (1 - shares.sum()) ** count
 
-    assert accepted == pytest.approx(1 - (1 - each) ** count, abs=1e-9)
-    assert (kept <= target + 1e-9).all()
-
-
-def rho_of(target, draft, accepted, count):
-    """ρ ≥ 1 at which a draw is kept so often that all k together are accepted so often, found on a fine grid."""
-    grid = np.linspace(1.0, count, 20_001)
-    chances = 1 - (1 - np.minimum(draft, target / grid[:, None]).sum(axis=1)) ** count
-    return np.interp(-accepted, -chances, grid)
+    assert k_sequential(target, draft, count) == pytest.approx(any_of_all)
+    assert any_of_all == pytest.approx(rho * shares.sum(), abs=1e-9)
+    assert (rho * shares <= target + 1e-12).all()
 
 
 def test_sequential_selection_draws_the_targets_law():
     target, draft, rng = np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.1, 0.2, 0.3, 0.4]), np.random.default_rng(1)
     accepted, steps = k_sequential(target, draft, 3), 40_000
-    rho = rho_of(target, draft, accepted, 3)
-    shares = np.minimum(draft, target / rho)
-    left = target - shares / shares.sum() * accepted
+    rho = selection_ratio(target, draft, 3)
+    left = np.maximum(target - rho * np.minimum(draft, target / rho), 0.0)
     tokens, chances = rng.choice(4, (steps, 3), p=draft), rng.random((steps, 3))
 
     kept = chances < np.minimum(1.0, target / (rho * draft))[tokens]
