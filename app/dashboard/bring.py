@@ -184,8 +184,9 @@ def _take(block: Mapping[str, Any]) -> None:
     one, two = st.columns(2)
     name = one.selectbox("Deployment", list(drafts), key="bring_deployment")
     of_class = two.selectbox("Class of requests", list(scenario.workload.classes), key="bring_class")
-    draft = next(iter(drafts[name].drafts))
-    stated = drafts[name].draft.model_dump(mode="json", exclude_unset=True)["acceptance"]
+    own = drafts[name].drafts
+    draft = st.selectbox("Draft", list(own), key=f"bring_draft_{name}") if len(own) > 1 else next(iter(own))
+    stated = own[draft].model_dump(mode="json", exclude_unset=True)["acceptance"]
     changes = {f"deployments.{name}.speculation.drafts.{draft}.acceptance": stated | {of_class: dict(block)}}
     st.button(
         f"Take it into {name}", key="bring_take", icon=":material/check:", on_click=state.apply, args=(changes,),

@@ -8,9 +8,10 @@ import streamlit as st
 
 from app.dashboard import state
 from app.dashboard.deployment_controls import deployment_controls
-from app.dashboard.speculation_inputs import drafting, own_survival
+from app.dashboard.speculation_inputs import chaining, own_survival
 from app.dashboard.widgets import Changes, choice, number, slider, unmarked
 from simulator.catalog.load import load_price_list, names
+from simulator.cluster.accepted import survival_over_steps
 from simulator.outcome.cost import resolve_price
 from simulator.planning.speculation_gain import MOST_DRAFT_TOKENS
 from simulator.spec.deployment import CatalogPrice
@@ -25,7 +26,7 @@ def sidebar() -> None:
     _traffic(scenario)
     _targets(scenario)
     _prices(scenario)
-    if drafting(scenario):
+    if chaining(scenario):
         _drafts(scenario)
     with st.expander("One deployment", icon=":material/dns:"):
         deployment_controls(scenario)
@@ -193,30 +194,35 @@ def _priced(scenario: Scenario, price: Mapping[str, Any], gpu: str | None = None
 
 
 def _drafts(scenario: Scenario) -> None:
-    first = next(iter(drafting(scenario).values()))
+    """K and acceptance of the deployments whose drafts propose chains."""
+    chains = chaining(scenario)
+    name, first = next(iter(chains.items()))
     slider(
         "Draft tokens K", "k", first.propose.draft_tokens,
-        lambda value: {f"deployments.{name}.speculation.propose.draft_tokens": value for name in drafting(scenario)},
-        min_value=0, max_value=MOST_DRAFT_TOKENS, help="Tokens that a draft proposes per step, in every deployment.",
+        lambda value: {f"deployments.{name}.speculation.propose.draft_tokens": value for name in chains},
+        min_value=0, max_value=MOST_DRAFT_TOKENS,
+        help="Tokens that a draft proposes per step, in every deployment whose drafts propose chains.",
     )  # fmt: skip
     slider(
-        "Acceptance of a draft token", "acceptance", _first_acceptance(scenario, first),
-        lambda value: _constant_acceptance(scenario, value), min_value=0.0, max_value=0.99, step=0.01,
+        "Acceptance of a draft token", "acceptance", _first_acceptance(scenario, name, first),
+        lambda value: _constant_acceptance(chains, value), min_value=0.0, max_value=0.99, step=0.01,
         help="Chance that the first draft token is kept, over all classes. Moving it puts one constant acceptance at "
-        "every position and class of every draft, in place of what the file says.",
+        "every position and class of every draft that proposes a chain, in place of what the file says.",
     )  # fmt: skip
 
 
-def _first_acceptance(scenario: Scenario, speculation: DraftSpeculation) -> float:
-    """Share of first draft tokens that the target keeps, over the steps of all classes."""
-    return round(own_survival(scenario, speculation, max(speculation.propose.draft_tokens, 1))[0], 2)
+def _first_acceptance(scenario: Scenario, name: str, speculation: DraftSpeculation) -> float:
+    """Share of steps whose first draft token the target keeps."""
+    found = survival_over_steps(scenario.deployments[name], scenario.workload)
+    return round((found or own_survival(scenario, name, speculation.draft, 1))[0], 2)
 
 
-def _constant_acceptance(scenario: Scenario, value: float) -> Changes:
+def _constant_acceptance(chains: Mapping[str, DraftSpeculation], value: float) -> Changes:
     survival = [round(value**position, 6) for position in range(1, MOST_DRAFT_TOKENS + 1)]
     return {
-        f"deployments.{name}.speculation.drafts.{next(iter(of.drafts))}.acceptance": {"all": {"survival": survival}}
-        for name, of in drafting(scenario).items()
+        f"deployments.{name}.speculation.drafts.{draft}.acceptance": {"all": {"survival": survival}}
+        for name, of in chains.items()
+        for draft in of.drafts
     }
 
 

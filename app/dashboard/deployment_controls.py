@@ -4,6 +4,7 @@ from typing import get_args
 
 import streamlit as st
 
+from app.dashboard.draft_presets import NO_DRAFT, PRESETS, chosen_draft, draft_changes
 from app.dashboard.widgets import choice, number
 from simulator.catalog.load import names
 from simulator.spec.draft import KvDtype, WeightDtype
@@ -38,6 +39,12 @@ def deployment_controls(scenario: Scenario) -> None:
             help="Format of the target's KV cache.",
         )  # fmt: skip
     _engine(scenario, name)
+    choice(
+        "Draft", f"draft:{name}", chosen_draft(spec.speculation), (NO_DRAFT, *PRESETS),
+        lambda value: draft_changes(name, value),
+        help="A head, copied text or none, in place of what stands there. Its acceptance is a measured preset of the "
+        "catalog, of another pair of models: bring your own on the page Evidence.",
+    )  # fmt: skip
 
 
 def _engine(scenario: Scenario, name: str) -> None:

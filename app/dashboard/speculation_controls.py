@@ -6,11 +6,13 @@ import streamlit as st
 
 from app.dashboard.answers import answer
 from app.dashboard.curves import grid_of
-from app.dashboard.speculation_inputs import Choice, Ratios, own_choice, tried
+from app.dashboard.speculation_inputs import Choice, Ratios, draft_of, own_choice, tried
 from app.format import limit, significant
 from app.tables.figures import limits_of
+from simulator.planning.draft_words import draft_words, speculation_words
 from simulator.planning.speculation_gain import MOST_DRAFT_TOKENS
 from simulator.spec.scenario import Scenario
+from simulator.spec.speculation import DraftSpeculation
 
 LATENCY_RATIOS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
 FLOPS_RATIOS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
@@ -24,6 +26,8 @@ class View(NamedTuple):
     """What the controls ask for."""
 
     name: str
+    draft: str | None
+    """Which of the deployment's drafts is looked at; None: it has none, or a single one."""
     choice: Choice
     sequences: float
     limit_s: float | None
@@ -42,8 +46,9 @@ def deployment(scenario: Scenario) -> str:
 
 def controls(scenario: Scenario, name: str) -> View:
     """All sliders; at first where the deployment itself stands."""
-    own = own_choice(scenario, name)
-    key = f"speculation_{name}_{own}"
+    draft = _one_draft(scenario, name)
+    own = own_choice(scenario, name, draft)
+    key = f"speculation_{name}_{draft or ''}{own}"
     grid = st.grid(3, min_column_width=220, gap=("small", "medium"))
     with grid.cell():
         first, change = _acceptance(own, key)
@@ -51,11 +56,31 @@ def controls(scenario: Scenario, name: str) -> View:
         draft_tokens = st.slider(
             "Draft tokens K", 1, MOST_DRAFT_TOKENS, own.draft_tokens, key=f"{key}_k", persist_state="session",
         )  # fmt: skip
-        sequences, limit_s = _load(scenario, name, own, key)
+        sequences, limit_s = _load(scenario, name, draft, own, key)
     with grid.cell():
-        ratios = _costs(scenario, name, own, key)
-    st.caption("What if: the scenario stays as it is until you take this point into it, below.")
-    return View(name, Choice(first, change, draft_tokens, ratios), sequences, limit_s)
+        ratios = _costs(scenario, name, draft, own, key)
+    st.caption(
+        f"{_as_a_chain(scenario, name)}What if: the scenario stays as it is until you take this point into it, below."
+    )
+    return View(name, draft, Choice(first, change, draft_tokens, ratios), sequences, limit_s)
+
+
+def _one_draft(scenario: Scenario, name: str) -> str | None:
+    """Of several drafts the one that is looked at."""
+    drafts = list(scenario.deployments[name].speculation.drafts)
+    if len(drafts) < 2:
+        return None
+    return st.selectbox("Draft", drafts, key=f"speculation_draft_{name}", help="Each is looked at as if it were alone.")
+
+
+def _as_a_chain(scenario: Scenario, name: str) -> str:
+    """What the page leaves out of how a deployment speculates."""
+    speculation = scenario.deployments[name].speculation
+    if not isinstance(speculation, DraftSpeculation):
+        return ""
+    if speculation.combine.kind == "single" and speculation.propose.shape == "chain":
+        return ""
+    return f"{name} has {speculation_words(speculation)}; this page looks at one draft and a chain. "
 
 
 def _acceptance(own: Choice, key: str) -> tuple[float, float]:
@@ -73,9 +98,9 @@ def _acceptance(own: Choice, key: str) -> tuple[float, float]:
     return first, change
 
 
-def _load(scenario: Scenario, name: str, own: Choice, key: str) -> tuple[float, float | None]:
+def _load(scenario: Scenario, name: str, draft: str | None, own: Choice, key: str) -> tuple[float, float | None]:
     """Sequences in flight, and the limit within which cost is sought."""
-    grid = grid_of(tried(scenario, name, own.ratios), name)
+    grid = grid_of(tried(scenario, name, own.ratios, draft_name=draft), name)
     sizes = [int(size) for size in grid.sequences if size <= max(grid.places[0], 1)]
     row = next((row for row in answer().rows if row["deployment"] == name), {})
     near = min(sizes, key=lambda size: abs(size - (row.get("mean_batch") or 8.0)))
@@ -94,18 +119,18 @@ def _load(scenario: Scenario, name: str, own: Choice, key: str) -> tuple[float, 
     return float(sequences), limit_s if where == AT_TARGET else None
 
 
-def _costs(scenario: Scenario, name: str, own: Choice, key: str) -> Ratios | None:
+def _costs(scenario: Scenario, name: str, draft: str | None, own: Choice, key: str) -> Ratios | None:
     """The draft's costs: of its model, or two ratios."""
     speculation = scenario.deployments[name].speculation
     modelled = own.ratios is None
-    model = speculation.draft.model if speculation.kind == "drafts" and modelled else None
+    model = draft_words(draft_of(speculation, draft)) if isinstance(speculation, DraftSpeculation) else ""
     options = (MODELLED, BY_RATIO) if modelled else (BY_RATIO,)
     chosen = st.segmented_control(
         "Draft costs by", options, default=options[0], required=True, key=f"{key}_costs", persist_state="session",
-        format_func=lambda option: str(model) if option == MODELLED else option,
+        format_func=lambda option: model if option == MODELLED else option,
         help="A modelled draft's latency is measured; by ratios any draft can be tried.",
     )  # fmt: skip
-    at = own.ratios or _modelled(scenario, name)
+    at = own.ratios or _modelled(scenario, name, draft)
     latency = st.select_slider(
         "Latency ratio, draft pass ÷ plain step", _with(LATENCY_RATIOS, at.latency), at.latency, key=f"{key}_latency",
         disabled=chosen == MODELLED, persist_state="session", format_func=significant,
@@ -119,9 +144,9 @@ def _costs(scenario: Scenario, name: str, own: Choice, key: str) -> Ratios | Non
     return None if chosen == MODELLED else Ratios(flops, latency)
 
 
-def _modelled(scenario: Scenario, name: str) -> Ratios:
+def _modelled(scenario: Scenario, name: str, draft: str | None) -> Ratios:
     """What the two ratios of a modelled draft are, at a small batch."""
-    grid = grid_of(tried(scenario, name, None), name)
+    grid = grid_of(tried(scenario, name, None, draft_name=draft), name)
     return Ratios(float(f"{grid.flops_ratio:.2g}"), float(f"{grid.latency_ratio[0]:.2g}"))
 
 

@@ -53,6 +53,9 @@ def _acceptance_stated(of: str, asked: dict[str, Acceptance]) -> Iterator[str]:
     if own := [name for name, acceptance in asked.items() if acceptance.preset is None]:
         yield f"acceptance{of} of {_classes(own)} as the scenario states it"
     for name, acceptance in asked.items():
+        if acceptance.preset is not None:
+            title = load_acceptance(acceptance.preset).title
+            yield f"acceptance{of} of class {name} taken over from {title} (preset {acceptance.preset})"
         if acceptance.uplift is not None:
             uplift = acceptance.uplift
             yield f"acceptance{of} of class {name} × {uplift.factor:g} by training the draft: {uplift.source}"

@@ -76,7 +76,7 @@ class MoeSubset(Spec):
 
 WAYS = ("model", "abstract", "measured", "head", "ngram", "moe_subset")
 """How a draft is given, exactly one of these."""
-_OWN_CHECKPOINT = ("model", "head")
+OWN_CHECKPOINT = ("model", "head")
 """Ways with weights, KV and a split that are chosen here."""
 
 
@@ -109,7 +109,7 @@ class Draft(Spec):
             raise ValueError(
                 f"a draft is given in exactly one way of {', '.join(WAYS)}; got {', '.join(ways) or 'none'}"
             )
-        if ways[0] not in _OWN_CHECKPOINT:
+        if ways[0] not in OWN_CHECKPOINT:
             unused = {"weights", "kv", "tensor_parallel"} & self.model_fields_set
             if unused:
                 raise ValueError(f"a draft by `{ways[0]}` has no {', '.join(sorted(unused))}: its costs follow from it")

@@ -35,7 +35,7 @@ def page() -> None:
     try:
         with st.container(border=True):
             view = controls(scenario, name)
-        grid = grid_of(tried(scenario, name, view.choice.ratios), name)
+        grid = grid_of(tried(scenario, name, view.choice.ratios, draft_name=view.draft), name)
     except SimulatorError as error:
         st.error("With this draft the deployment does not fit: see Memory.", icon=":material/memory:")
         st.code(str(error), language=None, wrap_lines=True)
@@ -124,7 +124,8 @@ def _pays(scenario: Scenario, tokens: Floats, view: View) -> None:
     lines = []
     for gpu, name in shown.items():
         try:
-            grid = grid_of(tried(scenario, name, view.choice.ratios, _lender(scenario, name, view.name)), name)
+            lender = _lender(scenario, name, view.name)
+            grid = grid_of(tried(scenario, name, view.choice.ratios, lender, view.draft), name)
         except SimulatorError:
             st.caption(f"{name} is not drawn: with a draft it does not fit on {gpu}.")
             continue
@@ -148,7 +149,7 @@ def _one_each(scenario: Scenario, chosen: str) -> dict[str, str]:
 
 def _lender(scenario: Scenario, name: str, chosen: str) -> str:
     """Whose draft a deployment takes: its own, or that of the chosen one where it has none."""
-    return name if scenario.deployments[name].speculation.kind == "drafts" else chosen
+    return name if scenario.deployments[name].speculation.drafts else chosen
 
 
 def _schedule(grid: SpeculationGrid, tokens: Floats) -> None:
@@ -163,8 +164,9 @@ def _range(low: int, high: int) -> str:
 
 
 def _adopt(scenario: Scenario, view: View) -> None:
-    changes = {f"deployments.{view.name}.speculation": adopted(scenario, view.name, view.choice)}
+    changes = {f"deployments.{view.name}.speculation": adopted(scenario, view.name, view.choice, view.draft)}
     st.button(
         f"Take this into {view.name}", key="speculation_adopt", icon=":material/check:", on_click=state.apply,
-        args=(changes,), help="Sets the deployment's speculation in the scenario; Compare and Load follow.",
+        args=(changes,),
+        help="Sets the deployment's speculation in the scenario, one draft and a chain; Compare and Load follow.",
     )  # fmt: skip

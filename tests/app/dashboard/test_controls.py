@@ -52,10 +52,52 @@ def test_a_change_of_one_deployment_leaves_the_others(dashboard):
 
 
 def test_what_the_scenario_does_not_take_is_said_and_taken_back(dashboard):
+    dashboard.open()
+    budget = changed(dashboard, "deployments.h200-plain.engine.max_num_batched_tokens", 6)
+    dashboard.at.session_state["specfleet_loaded"] = budget
+    dashboard.at.run()
+
+    dashboard.move("draft:h200-plain", "EAGLE-3 head").move("k", 7)
+
+    assert "6: a step verifies 8 tokens of each sequence" in dashboard.said
+    assert dashboard.control("k").value == 3
+
+
+def test_more_draft_tokens_than_were_measured_are_called_extrapolated(dashboard):
     dashboard.open().move("k", 7)
 
-    assert "propose at most 4" in dashboard.said
-    assert dashboard.control("k").value == 4
+    assert dashboard.said == ""
+    assert "extrapolated beyond K = 4" in dashboard.html
+
+
+def test_a_head_from_the_list_replaces_the_draft_of_one_deployment(dashboard):
+    dashboard.open().move("draft:h200-plain", "EAGLE-3 head")
+
+    assert dashboard.said == ""
+    assert dashboard.scenario().deployments["h200-plain"].speculation.draft.head.method == "eagle3"
+    assert dashboard.control("draft:h200-plain").value == "EAGLE-3 head"
+    assert "llama-3.1-8b-eagle3-mt-bench" in dashboard.html
+
+
+def test_the_sliders_of_chains_leave_trees_alone(dashboard):
+    dashboard.open()
+    tree = {"shape": "tree", "widths": [2]}
+    accepted = {"all": {"survival": [0.5], "of": "tree"}}
+    speculation = {
+        "kind": "drafts",
+        "drafts": {"a": {"model": "llama-3.2-1b", "acceptance": accepted}},
+        "propose": tree,
+    }
+    dashboard.at.session_state["specfleet_loaded"] = changed(
+        dashboard, "deployments.b200-spec.speculation", speculation
+    )
+    dashboard.at.run()
+
+    dashboard.move("k", 2).move("acceptance", 0.5)
+
+    assert dashboard.said == ""
+    assert dashboard.scenario().deployments["b200-spec"].speculation.propose.widths == (2,)
+    assert dashboard.scenario().deployments["h200-spec"].speculation.propose.draft_tokens == 2
 
 
 def test_a_target_of_the_95th_percentile_leaves_the_others(dashboard):

@@ -124,6 +124,45 @@ def test_a_gpu_without_a_draft_is_drawn_with_that_of_the_chosen_deployment(page)
     assert line["y"] == pytest.approx(speedup(grid, tokens)[:, 4].tolist(), nan_ok=True)
 
 
+ROUTED = {
+    "kind": "drafts",
+    "drafts": {
+        "one": {"model": "llama-3.2-1b", "acceptance": {"all": {"survival": [0.8, 0.6]}}},
+        "three": {"model": "llama-3.2-3b", "acceptance": {"all": {"survival": [0.9, 0.8]}}},
+    },
+    "propose": {"shape": "chain", "draft_tokens": 2},
+    "combine": {
+        "kind": "routed", "routes": {"all": "three"}, "accuracy": {"all": 0.5}, "fallback": "one",
+        "router": {"parameters": 1, "latency_s": 0},
+    },
+}  # fmt: skip
+
+
+def test_of_several_drafts_one_is_looked_at_and_taken(page):
+    page.at.session_state["specfleet_loaded"] = changed(page, "deployments.b200-spec.speculation", ROUTED)
+    page.at.run()
+    first = metrics(page)
+
+    page.move("speculation_draft_b200-spec", "three")
+    second = metrics(page)
+    page.press("speculation_adopt")
+
+    assert (first["Tokens per step"], second["Tokens per step"]) == ("2.40", "2.70")
+    assert float(second["Draft pass ÷ plain step"]) > float(first["Draft pass ÷ plain step"])
+    assert list(page.scenario().deployments["b200-spec"].speculation.drafts) == ["three"]
+
+
+def test_a_tree_is_looked_at_as_a_chain_and_that_is_said(page):
+    tree = {"kind": "heads", "propose": {"shape": "tree", "widths": [2, 1]}}
+    accepted = {"all": {"survival": [0.8, 0.6], "branches": [0.8, 0.1]}}
+    tree["drafts"] = {"head": {"head": {"method": "eagle3"}, "acceptance": accepted}}
+    page.at.session_state["specfleet_loaded"] = changed(page, "deployments.b200-spec.speculation", tree)
+    page.at.run()
+
+    assert metrics(page)["Tokens per step"] == "2.40"
+    assert "eagle3 head, tree of 4, depth 2; this page looks at one draft and a chain" in page.at.caption[0].value
+
+
 def test_the_sidebar_and_the_page_say_the_same_acceptance(page):
     assert page.control("acceptance").value == labelled(page, "Acceptance of the first").value == 0.71
 

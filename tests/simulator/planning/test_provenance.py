@@ -100,6 +100,11 @@ def test_what_every_draft_reads_is_told():
     ("changes", "line"),
     [
         ({"combine": LAW}, "acceptance of draft b of class all as the scenario states it"),
+        (
+            {"combine": LAW},
+            "acceptance of draft a of class all taken over from glm-5.2-fp8, MTP, thinking on, SPEED-Bench coding "
+            "(preset glm-5.2-fp8-mtp-thinking-on)",
+        ),
         ({"combine": LAW}, "acceptance of the union by recursive rejection, drafts' correlation 0.5 as stated"),
         (
             {"combine": {"kind": "union", "survival": {"all": [0.9]}}},
