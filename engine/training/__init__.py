@@ -1,0 +1,1 @@
+"""Training of drafts on the target's own outputs."""
