@@ -28,22 +28,31 @@ def validate(
 ) -> None:
     """Compare predictions with measurements: error by group, bias, the worst rows.
 
-    Every line is replayed as it was measured: client, lengths, opening burst, token budget, waits, KV limit. Columns
-    that must be there: engine, gpu, model, load (closed_loop or queued_at_once), tp, isl, osl, and at least one of
-    ttft_ms, tpot_ms, output_tokens_per_s_per_gpu (means). A closed loop needs concurrency; precision is fp8 or fp4.
-    A line that cannot be predicted says why.
+    The columns tell which of two kinds of file it is. Serving: every line is replayed as it was measured: client,
+    lengths, opening burst, token budget, waits, KV limit. Columns that must be there: engine, gpu, model, load
+    (closed_loop or queued_at_once), tp, isl, osl, and at least one of ttft_ms, tpot_ms, output_tokens_per_s_per_gpu
+    (means). A closed loop needs concurrency; precision is fp8 or fp4. A line that cannot be predicted says why.
+
+    Speculation: the speed-up of every line is predicted from its accepted length. Columns that must be there: gpu,
+    target, method; for a prediction also framework (the engine), batch_or_conc, draft_len, mean_accept_len with
+    accept_len_incl_bonus (1 or 0), and speedup, or base_value and spec_value in tok/s.
 
     \b
     Examples:
       specfleet validate serving.csv
       specfleet validate my_vllm_runs.csv --json --jobs 2
       specfleet validate serving.csv --out parity.html
+      specfleet validate speculation.csv
     """
     from app.console import note, print_json
     from calibration.scores import summary
+    from calibration.speculation_csv import is_speculation
 
     if out is not None:
         check_page(out)
+    if is_speculation(file):
+        show_speculation(file, out, as_json=as_json, quiet=quiet)
+        return
     found = replayed(file, jobs, quiet=quiet)
     table = summary(found)
     if as_json:
@@ -59,6 +68,29 @@ def validate(
         from app.report.parity import parity_html
 
         out.write_text(parity_html(found, table), encoding="utf-8")
+        note(f"written: {out}", quiet=quiet)
+
+
+def show_speculation(file: Path, out: Path | None, *, as_json: bool, quiet: bool) -> None:
+    """Speed-ups, predicted and measured."""
+    from app.console import note, print_json
+    from calibration.speculation_scores import summary
+    from calibration.speculation_validation import validate_speculation
+
+    table = summary(validate_speculation(file))
+    if as_json:
+        print_json(table)
+    else:
+        from app.console import out_console
+        from app.tables.speculation_validation import speculation_blocks
+
+        console = out_console()
+        for block in speculation_blocks(table):
+            console.print(block)
+    if out is not None:
+        from app.report.parity import speedup_html
+
+        out.write_text(speedup_html(table), encoding="utf-8")
         note(f"written: {out}", quiet=quiet)
 
 

@@ -45,7 +45,7 @@ def validation_blocks(found: Mapping[str, Any]) -> "Iterator[RenderableType]":
 
 def groups_table(found: Mapping[str, Any]) -> "Table":
     """A line a group, then all rows, those with fitted constants and the others."""
-    table = _table("Predicted against measured")
+    table = plain_table("Predicted against measured")
     for name in ("engine", "GPU", "model", "", "load"):
         table.add_column(name, overflow="fold")
     for name in ("rows", *TITLES.values()):
@@ -68,7 +68,7 @@ def _figures(group: Mapping[str, Any]) -> list[str]:
 
 def worst_table(rows: Sequence[Mapping[str, Any]]) -> "Table":
     """The rows furthest off."""
-    table = _table("Furthest off")
+    table = plain_table("Furthest off")
     for name in ("row", "configuration", "metric", "÷ measured", "half", "likely cause"):
         table.add_column(name, justify="right" if name == "÷ measured" else "left", overflow="fold")
     for row in rows:
@@ -92,7 +92,8 @@ def _notes(found: Mapping[str, Any]) -> "Iterator[RenderableType]":
         yield Text(f"Faster than their kernels by the measurement: {plural(len(found['flagged']), 'row')}", style="red")
 
 
-def _table(title: str) -> "Table":
+def plain_table(title: str) -> "Table":
+    """A table without a frame."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
