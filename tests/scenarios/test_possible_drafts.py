@@ -41,6 +41,7 @@ def test_a_draft_needs_the_acceptance_of_what_is_routed_to_it_only():
         (several(routed(accuracy="{maths: 0.9, all: 1}")), "the router has accuracy for class maths, which the"),
         (several(routed("{all: coder}")), "draft coder has no acceptance for class prose: name the class or `all`"),
         (several(routed(), general="code: {survival: [0.8]}"), "draft general has no acceptance for class prose"),
+        (several(routed("{all: coder}"), "code: {survival: [0.8]}", ONE), "draft general has no acceptance for class"),
         (several("{kind: union, recursive_rejection: {correlation: 0}}"), "draft coder has no acceptance for class"),
         (several("{kind: union, survival: {code: [0.9]}}"), "the union has no survival for class prose: name the"),
         (several("{kind: union, survival: {all: [0.9], math: [1]}}"), "the union has survival for class math, which"),
