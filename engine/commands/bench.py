@@ -12,6 +12,7 @@ from typing import Any
 from engine.commands.machine import about_machine
 from engine.commands.measurements import by_domain, by_shape, plain_speed
 from engine.commands.setup import add_batch_flags, add_draft_flags, add_model_flags, workbench
+from engine.texts import DOMAINS
 
 EXAMPLE = "example: python -m engine bench --threads 2 --prompts 2 --tokens 64"
 
@@ -19,6 +20,7 @@ EXAMPLE = "example: python -m engine bench --threads 2 --prompts 2 --tokens 64"
 def add_flags(command: argparse.ArgumentParser) -> None:
     """Flags of this command."""
     command.add_argument("--prompts", type=int, default=4, help="prompts of each domain (default 4)")
+    command.add_argument("--domain", action="append", choices=list(DOMAINS), help="only this one; several times")
     command.add_argument("--prompt-tokens", type=int, default=256, help="longest prompt of a domain (default 256)")
     command.add_argument("--tokens", type=int, default=128, help="output tokens of each prompt (default 128)")
     command.add_argument("--batches", default="1,4,8", help="sequences in a step (default 1,4,8)")
@@ -44,7 +46,7 @@ def run(flags: argparse.Namespace) -> None:
     say(plain_lines(report["plain"]))
     if bench.codec is not None and flags.draft != "none":
         report["domains"] = _with_lines(
-            by_domain(bench, flags), domain_line, f"draft {flags.draft}, K = {flags.draft_tokens}", say
+            by_domain(bench, flags), domain_line, f"draft {flags.draft}, K = {bench.options.draft_tokens}", say
         )
     report["shapes"] = _with_lines(by_shape(bench, flags), shape_line, "steps, milliseconds at the median", say)
     report["machine_after"] = about_machine(bench.target, flags.clock)

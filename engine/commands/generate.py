@@ -19,12 +19,17 @@ from engine.commands.setup import (
     sampling,
     workbench,
 )
+from engine.drafters.routed import Routed
 from engine.loading.tokenizer import TextStream
 from engine.loop import Engine
 from engine.sequence import Emission, Request, SequenceState
 from engine.summary import acceptance, decode_tokens_per_s, host_fraction
 
-EXAMPLE = 'example: python -m engine generate --prompt "def fibonacci(n):" --draft lookup --draft-tokens 5'
+EXAMPLE = """examples:
+  python -m engine generate --prompt "def fibonacci(n):" --draft lookup --draft-tokens 5
+  python -m engine generate --prompt "def fibonacci(n):" --draft union --of lookup --of ngram --ngram code
+  python -m engine generate --prompt "Why is the sky blue?" --draft ngram --ngram code --ngram prose --router likelihood
+  python -m engine generate --prompt "Once upon" --draft noisy_target --dynamic-tree 4,3,12"""
 
 MARKS = {"color": ("\x1b[32m", "\x1b[0m"), "marks": ("«", "»"), "none": ("", "")}
 """What stands around accepted draft tokens."""
@@ -53,8 +58,16 @@ def run(flags: argparse.Namespace) -> None:
     warm_up(bench, request)
     speculative = bench.engine(speculative=flags.draft != "none", forced=forced(flags))
     sequence = stream(speculative, request, bench, flags)
-    report = {"model": flags.model, "draft": flags.draft, "draft_tokens": bench.options.draft_tokens,
-              "synthetic": flags.synthetic, **measured(speculative, sequence)}  # fmt: skip
+    report = {
+        "model": flags.model,
+        "draft": flags.draft,
+        "draft_tokens": bench.options.draft_tokens,
+        "synthetic": flags.synthetic,
+        "lossless": bench.options.typical is None and flags.synthetic is None,
+        **measured(speculative, sequence),
+    }
+    if isinstance(speculative.drafter, Routed):
+        report["routes"] = dict(speculative.drafter.taken)
     if flags.draft != "none" and not flags.no_compare:
         report |= compared(bench, request, sequence, report)
     if flags.json:
@@ -135,12 +148,16 @@ def card(report: dict[str, Any]) -> str:
             f" tokens_per_step {_number(report['tokens_per_step'])},"
             f" acceptance_rate {_number(report['acceptance_rate'])}, survival by position {survival}",
         ]
+    if report.get("routes"):
+        lines.append("steps drafted by " + ", ".join(f"{name}: {count}" for name, count in report["routes"].items()))
     speeds = f"{_number(report['tokens_per_s'])} tokens/s"
     if report.get("plain_tokens_per_s"):
         speeds += f", plain {_number(report['plain_tokens_per_s'])} tokens/s: speedup {_number(report['speedup'])}x"
     lines.append(f"{speeds} (decoding); host {report['host_fraction']:.1%} of the steps")
     if report.get("identical") is not None:
         lines.append("output is " + ("the plain engine's, token for token" if report["identical"] else DIFFERS))
+    if not report["lossless"] and not report["synthetic"]:
+        lines.append("LOSSY: typical acceptance; the output is not distributed as the target's")
     if report["synthetic"]:
         lines.append("acceptance was forced: the output is not the target's")
     return "\n".join(lines) + "\n"

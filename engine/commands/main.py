@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import engine.commands.bench
 import engine.commands.generate
+import engine.commands.ngrams
 import engine.commands.serve_trace
 from engine.errors import EngineError
 
@@ -13,6 +14,7 @@ COMMANDS = {
     "generate": engine.commands.generate,
     "serve-trace": engine.commands.serve_trace,
     "bench": engine.commands.bench,
+    "ngrams": engine.commands.ngrams,
 }
 
 

@@ -80,7 +80,7 @@ def _transformers(bench: Workbench, flags: argparse.Namespace) -> Any:
 
 def by_domain(bench: Workbench, flags: argparse.Namespace) -> list[dict[str, Any]]:
     """Plain and speculative decoding of each domain's prompts, prompt by prompt in turns."""
-    return [_domain(bench, flags, domain) for domain in DOMAINS]
+    return [_domain(bench, flags, domain) for domain in flags.domain or DOMAINS]
 
 
 def _domain(bench: Workbench, flags: argparse.Namespace, domain: str) -> dict[str, Any]:

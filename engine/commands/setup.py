@@ -8,6 +8,7 @@ from time import perf_counter, process_time
 import numpy as np
 import torch
 
+from engine.commands.drafting import UNION, add_several_flags, drafting
 from engine.drafters import DRAFTERS, Drafter, DraftSetup
 from engine.errors import DraftError, ModelFileError
 from engine.linear import LINEARS
@@ -16,6 +17,7 @@ from engine.loading.hf_folder import DTYPES
 from engine.loading.tokenizer import TextCodec
 from engine.loop import Engine, EngineOptions
 from engine.model import Model
+from engine.policies import Fixed, Policy
 from engine.sampling import Sampling
 from engine.scheduler import Limits
 from engine.synthetic import Forced, forced_by_length, forced_by_survival
@@ -48,11 +50,14 @@ def add_model_flags(command: argparse.ArgumentParser) -> None:
 
 def add_draft_flags(command: argparse.ArgumentParser, default: str = "none") -> None:
     """Where draft tokens come from, and how many."""
-    command.add_argument("--draft", default=default, choices=["none", *sorted(DRAFTERS)], help=f"(default {default})")
+    command.add_argument(
+        "--draft", default=default, choices=["none", *sorted(DRAFTERS), UNION], help=f"(default {default})"
+    )
     command.add_argument("--draft-model", help="model whose tokens are verified, for --draft model")
     command.add_argument("--draft-tokens", type=int, default=5, help="draft tokens K per step (default 5)")
     command.add_argument("--epsilon", type=float, default=0.1, help="noise of --draft noisy_target (default 0.1)")
     command.add_argument("--longest-ngram", type=int, default=3, help="suffix that --draft lookup seeks (default 3)")
+    add_several_flags(command)
     command.add_argument(
         "--synthetic", help="force acceptance: a survival vector like 0.8,0.6,0.4, or tokens per step like 2.5"
     )
@@ -109,6 +114,7 @@ class Workbench:
     seed: int
     clock: Callable[[], float]
     load_s: float
+    new_policy: Callable[[], Policy] = Fixed
 
     def engine(self, *, speculative: bool, forced: Forced | None = None) -> Engine:
         """A new engine around the target."""
@@ -118,6 +124,7 @@ class Workbench:
             drafter=self.new_drafter() if speculative else None,
             rng=np.random.default_rng(self.seed),
             forced=forced if speculative else None,
+            policy=self.new_policy() if speculative else None,
             clock=self.clock,
         )
 
@@ -140,16 +147,19 @@ def workbench(flags: argparse.Namespace) -> Workbench:
     longest = min(flags.max_model_len, loaded.weights.architecture.max_position)
     blocks = flags.kv_blocks or 4 * -(-longest // flags.block_tokens)
     limits = Limits(longest, flags.max_num_seqs, flags.max_num_batched_tokens, scheduler=flags.scheduler)
-    setup = _draft_setup(flags, loaded, generator, blocks, longest)
+    codec = loaded.codec() if loaded.codec else None
+    vocab_size = loaded.weights.architecture.vocab_size
+    drafts = drafting(flags, _draft_setup(flags, loaded, generator, blocks, longest), codec, vocab_size)
     return Workbench(
         name=flags.model,
         target=Model(loaded.weights, backend=flags.backend, max_position=longest),
-        codec=loaded.codec() if loaded.codec else None,
-        options=EngineOptions(blocks, limits, flags.block_tokens, flags.draft_tokens if flags.draft != "none" else 0),
-        new_drafter=lambda: DRAFTERS[flags.draft](setup),
+        codec=codec,
+        options=EngineOptions(blocks, limits, flags.block_tokens, drafts.draft_tokens, drafts.typical),
+        new_drafter=drafts.new_drafter,
         seed=flags.seed,
         clock=CLOCKS[flags.clock],
         load_s=perf_counter() - start,
+        new_policy=drafts.new_policy,
     )
 
 
@@ -167,7 +177,7 @@ def _draft_setup(
                 f" {sizes[1]}; both must be the same"
             )
     return DraftSetup(
-        target=loaded.weights if flags.draft == "noisy_target" else None,
+        target=loaded.weights if "noisy_target" in (flags.draft, *flags.of) else None,
         draft=draft,
         num_blocks=blocks,
         block_tokens=flags.block_tokens,

@@ -9,24 +9,6 @@ from engine.commands.generate import marked
 from engine.commands.main import main
 from engine.loading.tokenizer import TextStream
 from engine.sequence import Emission
-from tests.engine.test_loading import write_folder
-from tests.engine.toys import tiny_weights
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """A model with a tokenizer of twelve letters."""
-    folder = write_folder(tmp_path / "m", tiny_weights())
-    letters = {letter: i for i, letter in enumerate("abcdefghijkl")}
-    tokenizer = {
-        "version": "1.0", "added_tokens": [], "normalizer": None, "post_processor": None, "truncation": None,
-        "padding": None, "decoder": {"type": "Fuse"},
-        "pre_tokenizer": {"type": "Split", "pattern": {"String": ""}, "behavior": "Isolated", "invert": False},
-        "model": {"type": "WordLevel", "vocab": letters, "unk_token": "a"},
-    }  # fmt: skip
-    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
-    return folder
-
 
 SMALL = ["--max-model-len", "64", "--dtype", "float64", "--threads", "1", "--block-tokens", "4"]
 
