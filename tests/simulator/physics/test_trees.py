@@ -80,10 +80,11 @@ def test_a_dynamic_tree_of_full_width_holds_the_best_nodes_of_all():
     assert survival.sum() == pytest.approx(sum(best[:8]))
 
 
-def test_a_dynamic_tree_expands_no_more_than_top_k_nodes():
-    nodes = nodes_of(DynamicTree(shape="dynamic_tree", depth=2, top_k=2, nodes=6), (0.5, 0.5), (0.5, 0.4))
+def test_a_dynamic_tree_expands_no_more_than_top_k_nodes_of_a_level():
+    nodes = nodes_of(DynamicTree(shape="dynamic_tree", depth=3, top_k=2, nodes=10), (0.5, 0.5, 0.5), (0.5, 0.4))
 
-    assert nodes == ((0,), (1,), (0, 0), (0, 1), (1, 0), (1, 1))
+    assert level_sizes(nodes) == (2, 4, 4)
+    assert {node[:2] for node in nodes if len(node) == 3} == {(0, 0), (0, 1)}
 
 
 def test_groups_of_requests_are_computed_at_once():
