@@ -31,7 +31,7 @@ from simulator.spec.workload import Workload
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BETWEEN_KNOTS = 32
+BETWEEN_KNOTS = 128
 """Ranges of prompt lengths between two that acceptance was measured at, each with a table of its own."""
 
 
@@ -44,7 +44,7 @@ class AcceptanceTables:
     survival: tuple[Floats, ...]
     """By class and range: [groups, depth] [0 to 1]."""
     weights: tuple[Floats, ...]
-    """By class and range: share of its requests in each group [0 to 1]."""
+    """By class and range: share of its requests in each group; none where all groups are equally large [0 to 1]."""
     drafted_tokens: tuple[float, ...]
     """By class and range: draft tokens that a step proposes, mean [tokens]."""
 
@@ -54,7 +54,7 @@ def tables_of(deployment: Deployment, classes: Sequence[str], temperature: float
     speculation = deployment.speculation
     if speculation.kind == "none" or not speculation.draft_tokens:
         count = len(classes)
-        return AcceptanceTables(np.empty(0, np.int64), (np.empty((1, 0)),) * count, (np.ones(1),) * count, (0,) * count)
+        return AcceptanceTables(np.empty(0, np.int64), (np.empty((1, 0)),) * count, (), (0,) * count)
     edges = context_edges(speculation, classes)
     conditions = Conditions(temperature, _within(edges))
     survival, weights, drafted = [], [], []
@@ -64,7 +64,8 @@ def tables_of(deployment: Deployment, classes: Sequence[str], temperature: float
         survival += list(tables)
         weights += [shares] * len(tables)
         drafted += _drafted_tokens(speculation, name, parts)
-    return AcceptanceTables(edges, tuple(survival), tuple(weights), tuple(drafted))
+    even = all((shares == shares[0]).all() for shares in weights)
+    return AcceptanceTables(edges, tuple(survival), () if even else tuple(weights), tuple(drafted))
 
 
 def _drafted_tokens(speculation: DraftSpeculation, class_name: str, parts: Sequence[Part]) -> list[float]:

@@ -49,7 +49,7 @@ EXTRA_FIELDS = (
     "step_time_share", "bound_share", "output_tokens_per_request", "output_tokens_per_s_at_capacity",
     "usd_per_gpu_hour", "capacity_note", "fleet_note", "simulated_runs", "step_s", "warmup_found_requests",
     "warmup_too_short", "too_few_samples", "replications_for_5_percent", "interval_of_replications",
-    "holds_if_slower", "speculation", "drafts", "draft_bytes", "extrapolated",
+    "holds_if_slower", "speculation", "drafts", "draft_bytes", "draft_depth", "extrapolated",
 )
 """Fields that every row has beyond those."""
 # fmt: on
@@ -75,6 +75,8 @@ class RowContext:
     draft_bytes: int | None = None
     """Weights of all drafts, and of their router, on the fullest GPU [bytes]; None without drafts."""
 
+    draft_depth: int | None = None
+    """Most draft tokens that a step can accept; None without drafts."""
     extrapolated: tuple[str, ...] = ()
     """What is taken of acceptance beyond what was measured, in words."""
 
@@ -182,6 +184,7 @@ def _identity(context: RowContext, replication: int | str) -> Row:
         "speculation": context.speculation,
         "drafts": list(context.drafts),
         "draft_bytes": context.draft_bytes,
+        "draft_depth": context.draft_depth,
         "extrapolated": list(context.extrapolated),
     }
 

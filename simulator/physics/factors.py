@@ -35,7 +35,7 @@ def factors_of(acceptance: Acceptance, conditions: Conditions) -> Floats:
     prompts = np.array(conditions.prompt_tokens)
     if acceptance.by_context is None:
         return np.full(prompts.shape, factor)
-    return factor * np.interp(prompts, *_knots(acceptance.by_context))
+    return np.asarray(factor * np.interp(prompts, *_knots(acceptance.by_context)))
 
 
 def temperature_factor(by_temperature: Mapping[float, float] | None, temperature: float | None) -> float:

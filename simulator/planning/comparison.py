@@ -230,7 +230,8 @@ def _by_tokens(winner: Row, other: Row, ratio: float) -> dict[str, Any]:
         never = f"even at one token per step {winner['deployment']} would be cheaper"
         return _tokens(winner, now, tie, (f"{winner['deployment']} is cheaper {verb} (now {now:.2f})", never), able)
     if _speculates(other):
-        now, most = other["tokens_per_step"], 1 + other["draft_tokens_mean"]
+        now, drafted = other["tokens_per_step"], other["draft_tokens_mean"]
+        most = 1 + min(drafted, other.get("draft_depth") or drafted)
         tie = tie_tokens_per_step(now, ratio)
         able, verb = tie <= most, f"until {other['deployment']} commits {tie:.2f} tokens per step"
         never = f"even if every draft token were accepted {winner['deployment']} would be cheaper"

@@ -31,5 +31,6 @@ def row_context(scenario: Scenario, deployment: str, point: str) -> RowContext:
         speculation=speculation_words(spec.speculation),
         drafts=tuple(spec.speculation.drafts),
         draft_bytes=memory_ledger(deployment, spec)[0].draft_weights_bytes if spec.speculation.drafts else None,
+        draft_depth=None if spec.speculation.kind == "none" else spec.speculation.propose.depth,
         extrapolated=tuple(extrapolated(spec, scenario.workload)),
     )

@@ -162,6 +162,13 @@ def test_a_tie_beyond_what_a_step_can_commit_is_no_tie():
     assert flip["sentence"].startswith("even if every draft token were accepted plain would be cheaper")
 
 
+def test_a_tree_can_commit_no_more_than_it_is_deep():
+    tree = deployment("tree", tokens_per_step=3.0, draft_tokens_mean=14.0, draft_depth=3, gpus_for_offered=None,
+                      capacity_req_per_s=7.0)  # fmt: skip
+
+    assert comparison(deployment("plain", gpus_for_offered=None), tree)["flip"]["tie"] is None
+
+
 def test_a_winner_that_needs_no_acceptance_says_so():
     flip = comparison(deployment("plain", gpus_for_offered=None), spec(capacity_req_per_s=40.0))["flip"]
 
