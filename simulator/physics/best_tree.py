@@ -153,18 +153,20 @@ def chosen(deployment: Deployment) -> Deployment:
     chances = _mean_chances(speculation, propose.max_depth)
     trees = best_trees(chances, propose.max_nodes)
     paths = fastest_tree(trees, _drafting(deployment, propose), _verifying(deployment, propose))
-    chains = [Chain(draft_tokens=k) for k in range(1, min(propose.max_depth, propose.max_nodes) + 1)]
+    most = min(propose.max_depth, propose.max_nodes)
+    candidates: list[Chain | NodesTree] = [Chain(draft_tokens=k) for k in range(1, most + 1)]
+    candidates.append(NodesTree(shape="nodes", paths=paths))
 
     def seconds_per_token(one: Chain | NodesTree) -> float:
         affine = build_step_model(_proposing(deployment, one)).decode_affine(propose.at_sequences)
         return _context_s(affine, deployment, propose.at_sequences) / _tokens(nodes_of(one, (), ()), chances)
 
-    return _proposing(deployment, min([*chains, NodesTree(shape="nodes", paths=paths)], key=seconds_per_token))
+    return _proposing(deployment, min(candidates, key=seconds_per_token))
 
 
 def _tokens(paths: Sequence[Path], chances: Floats) -> float:
     """Tokens per step of a tree."""
-    values = {(): 1.0}
+    values: dict[Path, float] = {(): 1.0}
     for path in paths:
         values[path] = values[path[:-1]] * float(chances[len(path) - 1, path[-1]])
     return sum(values.values())
