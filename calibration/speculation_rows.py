@@ -160,10 +160,10 @@ def _deployment(gpu: str, engine: str, target: str, tensor_parallel: float) -> d
 
 
 def _draft(row: SpeculationRow, target: str, way: str, length: AcceptedLength) -> dict[str, Any]:
-    """The draft as a scenario would write it; what it accepts was measured, so that nothing follows from its law."""
+    """The draft as a scenario would write it, but that it accepts nothing: what was accepted does not price a step."""
     tree = _tree(row)
     at = tree["depth"] if tree else int(row.draft_len)
-    acceptance: dict[str, Any] = {"tokens_per_step": length.tokens, "at": at} | ({"of": "tree"} if tree else {})
+    acceptance: dict[str, Any] = {"tokens_per_step": 1.0, "at": at} | ({"of": "tree"} if tree else {})
     if way != "ngram":
         head = {"method": way} | HEADS.get((target, way), {})
         return {"head": head, "acceptance": {"all": acceptance}}
