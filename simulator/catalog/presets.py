@@ -5,9 +5,9 @@ from simulator.spec.acceptance import Acceptance
 
 
 def stated(acceptance: Acceptance) -> Acceptance:
-    """The same, written out where it names a preset that holds a histogram; a spread of the user's own stays."""
+    """The same, written out where it names a preset that holds a histogram; what the user says besides stays."""
     preset = None if acceptance.preset is None else load_acceptance(acceptance.preset)
     if preset is None or preset.histogram is None:
         return acceptance
-    written = preset.as_acceptance()
-    return written.model_copy(update={"spread": acceptance.spread}) if acceptance.spread else written
+    held = {"histogram": preset.histogram, "drafted": preset.drafted, "spread": acceptance.spread or preset.spread}
+    return acceptance.model_copy(update={"preset": None, **held})
