@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from engine.drafters.asynchronous import here_or_away
 from engine.drafters.head import head_draft
 from engine.drafters.interface import Draft, Drafter, DraftSetup
 from engine.drafters.lookup import prompt_lookup
@@ -13,10 +14,10 @@ from engine.drafters.tree_draft import in_shape
 DRAFTERS: dict[str, Callable[[DraftSetup], Drafter]] = {
     "head": in_shape(head_draft),
     "lookup": prompt_lookup,
-    "model": in_shape(draft_model),
+    "model": here_or_away(in_shape(draft_model)),
     "moe_subset": moe_subset,
     "ngram": ngram_table,
-    "noisy_target": in_shape(noisy_target),
+    "noisy_target": here_or_away(in_shape(noisy_target)),
 }
 
 __all__ = ["DRAFTERS", "Draft", "DraftSetup", "Drafter"]

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from engine.drafters.away import Away
 from engine.heads import HeadWeights
 from engine.kv_cache import KvStore
 from engine.model import Model
@@ -60,10 +61,16 @@ class DraftSetup:
     """Blocks of the target's cache; a draft model holds the same positions in as many blocks of its own."""
     block_tokens: int = 16
     max_model_len: int | None = None
+    max_num_seqs: int = 16
+    """Sequences of a step, at most."""
+    draft_tokens: int = 16
+    """Draft tokens per sequence and step, at most."""
     kv: str = "same"
     """Elements of a draft model's cache: `same` as the model's, `int8` or `fp8`."""
     window: Window | None = None
     """What a draft model looks at; None: all before it."""
+    away: Away | None = None
+    """A process of its own for a draft model; None: it runs here, between the target's passes."""
     head: HeadWeights | None = None
     """A head on the target's hidden states."""
     resident_experts: int = 0

@@ -102,6 +102,14 @@ class ModelDraft:
         """See Decoder."""
         self._computed[sequence.number] = len(sequence.tokens) - 1
 
+    def extended(self, sequence: SequenceState, positions: int) -> None:
+        """So many positions have been computed by now."""
+        self._computed[sequence.number] = positions
+
+    def roll_back(self, sequence: SequenceState, positions: int) -> None:
+        """Take no more than so many positions as computed."""
+        self._computed[sequence.number] = min(self._computed.get(sequence.number, 0), positions)
+
 
 def chains(decoder: Decoder, sequences: Sequence[SequenceState], counts: Sequence[int]) -> list[Draft]:
     """A chain behind each sequence: one pass per draft token over all sequences that still want one."""
