@@ -174,7 +174,7 @@ def binomial(trials: int, chance: float) -> Floats:
     [0.25, 0.5, 0.25]
     """
     if chance >= 1.0:
-        return np.eye(1, trials + 1, trials)[0]
+        return np.asarray(np.eye(1, trials + 1, trials)[0], dtype=np.float64)
     each = range(trials + 1)
     logs = [lgamma(trials + 1) - lgamma(m + 1) - lgamma(trials - m + 1) for m in each]
     powers = np.arange(trials + 1) * log(chance) + np.arange(trials, -1, -1) * log1p(-chance)
