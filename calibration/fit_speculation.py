@@ -47,7 +47,7 @@ def _fitted(rows: Sequence[SpeculationOutcome]) -> dict[str, float]:
     cases = [one.case for one in rows if one.case is not None]
     times = [one.shipped_times for one in rows if one.shipped_times is not None]
     found = fitted_host_times(cases, times)
-    return {name: digits(value, 2) for name, value in found._asdict().items()}
+    return {name: digits(value, 3) for name, value in found._asdict().items()}
 
 
 def main(arguments: list[str]) -> int:
@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m calibration.fit_speculation speculation.csv\n")
         return 2
-    found = constants(predicted(validate_speculation(Path(arguments[0]))))
+    found = constants(predicted(validate_speculation(Path(arguments[0]), judges={})))
     FILE.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     for engine, values in found["fitted"].items():
         sys.stdout.write(f"{engine}: {HostTimes(**values)}\n")

@@ -14,28 +14,29 @@ import numpy as np
 from calibration.nonnegative import robust_fit
 from calibration.speculation_rows import SpeculationCase
 from calibration.speculation_times import Times
-from simulator.catalog.load import load_engine
+from simulator.catalog.load import load_engine, load_model
 
 FILE = Path(__file__).with_name("speculation_constants.json")
 
 
 class HostTimes(NamedTuple):
-    """Constants of an engine [s]."""
+    """Constants of an engine."""
 
     draft_pass_s: float
-    """Of each pass of a draft."""
+    """Of each pass of a draft [s]."""
     speculative_step_s: float
-    """Of each step with a draft that has passes."""
-    tree_step_s: float
-    """What a tree adds to that."""
+    """Of each step with a draft that has passes [s]."""
+    tree_layer_us: float
+    """What a tree adds to each layer of the target [µs]."""
 
 
 class Counts(NamedTuple):
-    """How often each constant stands in a step."""
+    """How often each constant stands in the seconds of a step."""
 
     passes: float
     steps: float
-    trees: float
+    tree_layers: float
+    """In millions, for their time is in µs."""
 
 
 def counts_of(case: SpeculationCase) -> Counts:
@@ -43,13 +44,15 @@ def counts_of(case: SpeculationCase) -> Counts:
     if case.method.startswith("ngram"):
         return Counts(0.0, 0.0, 0.0)
     propose = case.speculative.speculation.propose  # type: ignore[union-attr]
-    return Counts(1.0 if case.method.startswith("parallel") else propose.depth, 1.0, float(propose.shape != "chain"))
+    passes = 1.0 if case.method.startswith("parallel") else propose.depth
+    tree_layers = 0 if propose.shape == "chain" else load_model(case.target).num_layers
+    return Counts(passes, 1.0, tree_layers * 1e-6)
 
 
 def shipped(engine: str) -> HostTimes:
     """As the engine's policy has them."""
     overhead = load_engine(engine).overhead
-    return HostTimes(overhead.draft_pass_s, overhead.speculative_step_s, overhead.tree_step_s)
+    return HostTimes(overhead.draft_pass_s, overhead.speculative_step_s, overhead.tree_layer_us)
 
 
 def with_host_times(times: Times, case: SpeculationCase, host: HostTimes) -> Times:

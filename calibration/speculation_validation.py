@@ -3,7 +3,7 @@
 Host times that were fitted on rows of a target and GPU never predict those rows: there they are fitted without them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite, nan
 from pathlib import Path
 from statistics import median
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from calibration.accepted_lengths import published
 from calibration.speculation_csv import SpeculationRow, read_speculation
-from calibration.speculation_host import left_out, with_host_times
+from calibration.speculation_host import HostTimes, left_out, with_host_times
 from calibration.speculation_rows import SpeculationCase, Unit, case_of
 from calibration.speculation_times import Times, times_of
 from simulator.errors import SimulatorError
@@ -41,14 +41,17 @@ class SpeculationValidation(NamedTuple):
     outcomes: list[SpeculationOutcome]
 
 
-def validate_speculation(path: Path) -> SpeculationValidation:
-    """Predict every row of a file."""
-    known = published(path.parent)
-    outcomes = [_outcome(row, case_of(row, known)) for row in read_speculation(path)]
+def validate_speculation(path: Path, judges: Mapping[str, HostTimes] | None = None) -> SpeculationValidation:
+    """Predict every row of a file.
+
+    judges: host times that units are judged by in place of their engine's; None: those of the last fit.
+    """
+    known, by_unit = published(path.parent), left_out() if judges is None else judges
+    outcomes = [_outcome(row, case_of(row, known), by_unit) for row in read_speculation(path)]
     return SpeculationValidation(str(path), _with_baseline(outcomes))
 
 
-def _outcome(row: SpeculationRow, case: SpeculationCase | str) -> SpeculationOutcome:
+def _outcome(row: SpeculationRow, case: SpeculationCase | str, judges: Mapping[str, HostTimes]) -> SpeculationOutcome:
     nothing = SpeculationOutcome(row, None, None, None, nan, nan)
     if isinstance(case, str):
         return nothing._replace(reason=case)
@@ -56,7 +59,7 @@ def _outcome(row: SpeculationRow, case: SpeculationCase | str) -> SpeculationOut
         times = times_of(case)
     except (SimulatorError, ValueError) as error:
         return nothing._replace(reason=" ".join(str(error).split())[:300])
-    host = left_out().get(" ".join(case.unit))
+    host = judges.get(" ".join(case.unit))
     judged = times if host is None else with_host_times(times, case, host)
     return SpeculationOutcome(row, case, judged, times, judged.speedup, nan)
 

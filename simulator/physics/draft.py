@@ -71,7 +71,7 @@ class DraftCost:
     calibration: Calibration = UNCALIBRATED
     """Where its curves come from; nothing is said of an abstract draft."""
     step_s: float = 0.0
-    """Host time that it adds to every decoding step, whether it proposes or not [s]."""
+    """What it adds once to every decoding step, whether it proposes or not [s]."""
     prompt_s: float = 0.0
     """What each prompt of a step adds: the router's time [s]."""
 

@@ -34,19 +34,20 @@ def drafting_cost(speculation: DraftSpeculation, served: Served, shares: Mapping
     shares: of the sequences that each routed draft works for; None: equal, where no workload is known. [0 to 1]
     """
     costs = {name: COST_OF[draft.way](draft, served) for name, draft in speculation.drafts.items()}
-    return replace(combined(costs, speculation, shares), step_s=_step_s(speculation, served.machine))
+    return replace(combined(costs, speculation, shares), step_s=_step_s(speculation, served))
 
 
-def _step_s(speculation: DraftSpeculation, machine: Machine) -> float:
-    """Host time that speculation adds to a step once; copied text adds none to its look-ups.
+def _step_s(speculation: DraftSpeculation, served: Served) -> float:
+    """Time that speculation adds to a step once: the host's, a tree's attention; copied text adds none to its look-ups.
 
     SpecDecode-Bench (arXiv:2601.11580), figure 1: at batch 1 n-gram steps take as long as plain ones within 2 %.
     """
-    drafts, overhead = speculation.drafts.values(), machine.policy.overhead
+    drafts, overhead = speculation.drafts.values(), served.machine.policy.overhead
     if all(draft.way == "ngram" for draft in drafts):
         return 0.0
     tree = _branches(speculation.propose) or (speculation.combine.kind == "union" and len(drafts) > 1)
-    return overhead.speculative_step_s + (overhead.tree_step_s if tree else 0.0)
+    layers = served.checkpoint.model.num_layers if tree else 0
+    return overhead.speculative_step_s + layers * overhead.tree_layer_us * 1e-6
 
 
 def _branches(propose: Proposed) -> bool:

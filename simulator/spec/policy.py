@@ -64,8 +64,8 @@ class StepOverhead(Spec):
     speculative_step_s: NotNegative
     """What having drafts adds to every decoding step, whether they propose or not: bookkeeping, rejection sampling
     [s]."""
-    tree_step_s: NotNegative
-    """What a tree adds to that: choosing its nodes, masks, attention in two parts [s]."""
+    tree_layer_us: NotNegative
+    """What a tree adds to each layer of the target: attention over context and tree apart, merged [µs]."""
     expert_overlap: Fraction
     """Distinct experts that the tokens verified of a sequence touch ÷ those of independent tokens; 1: as many."""
     kernel_floor_us: Positive

@@ -61,7 +61,7 @@ def test_copied_text_has_no_pass_whose_host_time_could_change(tmp_path):
 
 
 def test_the_fit_finds_the_host_times_of_rows_made_with_them(tmp_path):
-    wanted = HostTimes(3e-4, 2e-4, 1e-3)
+    wanted = HostTimes(3e-4, 2e-4, 30.0)
     rows = cases(tmp_path, *swept((1, 1, 1)), TREE)
     times = [times_of(case) for case in rows]
     made = [
