@@ -18,19 +18,21 @@ def draft_parts(row: Mapping[str, Any]) -> dict[str, int]:
 
 
 def of_scenario(loaded: "LoadedScenario") -> list[dict[str, Any]]:
-    """Ledger rows of all points; what a sweep does not change stands once."""
+    """Ledger rows of all points, by deployment; what a sweep does not change stands once and names no point."""
     from scenarios.store import label_of
     from simulator.physics.ledger import memory_ledger
 
-    rows: list[dict[str, Any]] = []
-    seen: list[Any] = []
+    found: dict[str, list[tuple[Any, str]]] = {}
     for point in loaded.points:
         for name, deployment in point.scenario.deployments.items():
-            for row in memory_ledger(name, deployment):
-                if row not in seen:
-                    seen.append(row)
-                    rows.append({**asdict(row), "point": label_of(point.label)})
-    return rows
+            rows = found.setdefault(name, [])
+            known = [row for row, _ in rows]
+            rows += [(row, label_of(point.label)) for row in memory_ledger(name, deployment) if row not in known]
+    return [
+        {**asdict(row), "point": point if len(rows) > 1 else label_of({})}
+        for rows in found.values()
+        for row, point in rows
+    ]
 
 
 def of_deployment(described: Mapping[str, Any]) -> list[dict[str, Any]]:
