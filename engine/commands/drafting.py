@@ -19,7 +19,7 @@ from engine.verification import Typical
 
 UNION = "union"
 
-SHAPED = ("model", "ngram", "noisy_target")
+SHAPED = ("head", "model", "moe_subset", "ngram", "noisy_target")
 """Drafts that propose trees."""
 
 POLICIES: dict[str, Callable[[argparse.Namespace], Policy]] = {
@@ -41,7 +41,7 @@ class Drafting(NamedTuple):
 
 def add_several_flags(command: argparse.ArgumentParser) -> None:
     """Trees, several drafts, tables and policies."""
-    command.add_argument("--tree", help="tree of fixed widths, like 3,2,1; for --draft model, ngram, noisy_target")
+    command.add_argument("--tree", help="tree of fixed widths, like 3,2,1; for drafts of models and tables")
     command.add_argument("--nodes", help="tree node by node, each as its path of children, like 0,1,0.0,0.1")
     command.add_argument("--dynamic-tree", help="best nodes by confidence: depth,top_k,nodes, like 4,4,12")
     command.add_argument(

@@ -19,8 +19,9 @@ from engine.commands.setup import (
     sampling,
     workbench,
 )
+from engine.drafters.asynchronous import AsynchronousDraft
 from engine.drafters.routed import Routed
-from engine.loading.tokenizer import TextStream
+from engine.loading.tokenizer import TextStream, number_codec
 from engine.loop import Engine
 from engine.sequence import Emission, Request, SequenceState
 from engine.summary import acceptance, decode_tokens_per_s, host_fraction
@@ -51,6 +52,7 @@ def add_flags(command: argparse.ArgumentParser) -> None:
 def run(flags: argparse.Namespace) -> None:
     """Generate, compare, report."""
     bench = workbench(flags)
+    bench = replace(bench, codec=bench.codec or number_codec(bench.target.architecture.vocab_size))
     codec = bench.text()
     prompt = sys.stdin.read() if flags.prompt == "-" else flags.prompt
     text = codec.chat(prompt) if flags.chat else prompt
@@ -68,6 +70,9 @@ def run(flags: argparse.Namespace) -> None:
     }
     if isinstance(speculative.drafter, Routed):
         report["routes"] = dict(speculative.drafter.taken)
+    if isinstance(speculative.drafter, AsynchronousDraft):
+        report["asynchronous"] = speculative.drafter.summary()
+        speculative.drafter.close()
     if flags.draft != "none" and not flags.no_compare:
         report |= compared(bench, request, sequence, report)
     if flags.json:
@@ -150,6 +155,8 @@ def card(report: dict[str, Any]) -> str:
         ]
     if report.get("routes"):
         lines.append("steps drafted by " + ", ".join(f"{name}: {count}" for name, count in report["routes"].items()))
+    if report.get("asynchronous"):
+        lines.append(away_line(report["asynchronous"]))
     speeds = f"{_number(report['tokens_per_s'])} tokens/s"
     if report.get("plain_tokens_per_s"):
         speeds += f", plain {_number(report['plain_tokens_per_s'])} tokens/s: speedup {_number(report['speedup'])}x"
@@ -161,6 +168,13 @@ def card(report: dict[str, Any]) -> str:
     if report["synthetic"]:
         lines.append("acceptance was forced: the output is not the target's")
     return "\n".join(lines) + "\n"
+
+
+def away_line(away: dict[str, Any]) -> str:
+    """What drafting ahead came to."""
+    share = "nothing" if away["hidden_share"] is None else f"{away['hidden_share']:.0%}"
+    begun = f"{away['hits']} of {away['asked']} drafts begun ahead"
+    return f"drafted in its own process: {begun}, {share} of their time hidden"
 
 
 DIFFERS = (

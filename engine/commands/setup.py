@@ -8,6 +8,7 @@ from time import perf_counter, process_time
 import numpy as np
 import torch
 
+from engine.commands.draft_models import add_computing_flags, with_computing_flags
 from engine.commands.drafting import UNION, add_several_flags, drafting
 from engine.drafters import DRAFTERS, Drafter, DraftSetup
 from engine.errors import DraftError, ModelFileError
@@ -58,6 +59,7 @@ def add_draft_flags(command: argparse.ArgumentParser, default: str = "none") -> 
     command.add_argument("--epsilon", type=float, default=0.1, help="noise of --draft noisy_target (default 0.1)")
     command.add_argument("--longest-ngram", type=int, default=3, help="suffix that --draft lookup seeks (default 3)")
     add_several_flags(command)
+    add_computing_flags(command)
     command.add_argument(
         "--synthetic", help="force acceptance: a survival vector like 0.8,0.6,0.4, or tokens per step like 2.5"
     )
@@ -149,7 +151,8 @@ def workbench(flags: argparse.Namespace) -> Workbench:
     limits = Limits(longest, flags.max_num_seqs, flags.max_num_batched_tokens, scheduler=flags.scheduler)
     codec = loaded.codec() if loaded.codec else None
     vocab_size = loaded.weights.architecture.vocab_size
-    drafts = drafting(flags, _draft_setup(flags, loaded, generator, blocks, longest), codec, vocab_size)
+    setup = with_computing_flags(flags, _draft_setup(flags, loaded, generator, blocks, longest), loaded.weights, codec)
+    drafts = drafting(flags, setup, codec, vocab_size)
     return Workbench(
         name=flags.model,
         target=Model(loaded.weights, backend=flags.backend, max_position=longest),

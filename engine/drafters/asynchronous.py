@@ -65,6 +65,16 @@ class AsynchronousDraft:
         """Share of the drafts' time that the target did not wait for; None: nothing was drafted."""
         return 1.0 - self.waited_s / self.serial_s if self.serial_s else None
 
+    def summary(self) -> dict[str, float | int | None]:
+        """What drafting ahead came to, in numbers."""
+        return {
+            "asked": self.asked,
+            "hits": self.hits,
+            "waited_s": self.waited_s,
+            "serial_s": self.serial_s,
+            "hidden_share": self.hidden_share,
+        }
+
     def attach(self, target: Model, store: KvStore) -> None:
         """Start the worker, and wait until it is ready."""
         self._device, self._link = target.device, self._connect()

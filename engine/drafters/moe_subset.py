@@ -72,7 +72,7 @@ class SubsetDraft:
 
 def subset_of(target: Model, resident: int, active: int, usage_tokens: Sequence[int] = ()) -> Model:
     """The target with so many experts a layer: the most used on a text, or without one the first."""
-    usage = expert_usage(target, usage_tokens[:USAGE_TOKENS]) if usage_tokens else {}
+    usage = expert_usage(target, usage_tokens[: min(USAGE_TOKENS, target.max_position)]) if usage_tokens else {}
 
     def fewer(layer: int, experts: Experts) -> Experts:
         counts = usage.get(layer)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine.errors import ModelFileError
 from engine.loading.gguf_file import field, open_gguf
@@ -95,3 +95,28 @@ def codec_from_folder(folder: Path, config: dict[str, Any]) -> TextCodec:
     marks = ("<|im_start|>", "<|im_end|>")
     chat = marks if all(tokenizer.token_to_id(mark) is not None for mark in marks) else None
     return TextCodec(tokenizer, stops, chat)
+
+
+class _Bytes(NamedTuple):
+    """Bytes as tokens, for random weights, which no text means anything to."""
+
+    vocab_size: int
+
+    def encode(self, text: str, *, add_special_tokens: bool) -> "_Encoded":
+        return _Encoded([byte % self.vocab_size for byte in text.encode()])
+
+    def decode(self, tokens: Sequence[int], *, skip_special_tokens: bool) -> str:
+        return "".join(f"<{token}>" for token in tokens)
+
+
+class _Encoded(NamedTuple):
+    ids: list[int]
+
+
+def number_codec(vocab_size: int) -> TextCodec:
+    """Reads bytes and writes numbers, where a model has no tokenizer.
+
+    >>> number_codec(256).encode("Hi"), number_codec(256).decode([7, 8])
+    ([72, 105], '<7><8>')
+    """
+    return TextCodec(_Bytes(vocab_size), ())

@@ -215,7 +215,7 @@ def test_distributions_come_through_shared_memory_and_the_process_ends_when_aske
     drafter.close()
 
     assert chi_square_p(found, exact_law(weights, sampling)) > 1e-3
-    assert 0.0 < drafter.hits <= drafter.asked
+    assert 0 < drafter.asked < 600 * 3
     assert multiprocessing.active_children() == []
 
 
