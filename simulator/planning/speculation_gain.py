@@ -4,7 +4,7 @@ A replica always holds the same number of sequences, as a closed loop does; queu
 acceptance over requests are the estimate's and the simulation's business.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -211,22 +211,6 @@ def change_of(survival: Sequence[float]) -> float:
         else:
             high = middle
     return (low + high) / 2
-
-
-def mixed_survival(parts: Iterable[tuple[float, Sequence[float]]]) -> tuple[float, ...]:
-    """Survival over the steps of all classes, from each class's share of the output and its own survival [0 to 1].
-
-    A class that commits few tokens a step takes more steps, so it weighs more.
-
-    >>> mixed_survival([(0.5, [1.0]), (0.5, [0.0])])
-    (0.3333333333333333,)
-    """
-    steps = [(share / (1.0 + sum(survival)), survival) for share, survival in parts]
-    total = sum(weight for weight, _ in steps)
-    positions = zip(*(survival for _, survival in steps), strict=True)
-    return tuple(
-        sum(weight * at for (weight, _), at in zip(steps, position, strict=True)) / total for position in positions
-    )
 
 
 def tokens_by_draft(survival: Sequence[float]) -> Floats:

@@ -108,12 +108,6 @@ def test_a_curve_comes_back_from_its_first_position_and_its_change():
     assert gain.change_of(curve) == pytest.approx(0.93)
 
 
-def test_classes_mix_as_their_steps_do():
-    mixed = gain.mixed_survival([(0.4, (0.8, 0.6)), (0.6, (0.5, 0.2))])
-
-    assert 1 + sum(mixed) == pytest.approx(1 / (0.4 / 2.4 + 0.6 / 1.7))
-
-
 def test_a_deployment_that_does_not_fit_says_so(chat):
     spec = chat.deployments["h200-spec"]
     small = spec.model_copy(update={"engine": spec.engine.model_copy(update={"hbm_budget_gb": 20.0})})
