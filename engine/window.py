@@ -31,11 +31,11 @@ class Window:
 
 def narrow(batch: Batch, window: Window) -> Batch:
     """The same batch, each row of which looks at the window alone."""
-    batch.reads = [_narrowed(read, window) for read in batch.reads]
+    batch.reads = [_narrowed(read, window, batch.slots.device) for read in batch.reads]
     return batch
 
 
-def _narrowed(read: Read, window: Window) -> Read:
+def _narrowed(read: Read, window: Window, device: torch.device) -> Read:
     slots, rows = read.slots, read.num_rows
     length = slots.stop - slots.start if isinstance(slots, slice) else len(slots)
     if length <= window.sinks + window.recent:
@@ -46,7 +46,7 @@ def _narrowed(read: Read, window: Window) -> Read:
     if mask is not None:
         behind = (seen >= window.sinks) & (seen <= own[:, None] - window.recent)
         mask = mask.masked_fill(behind.repeat(len(mask) // rows, 1).to(mask.device), -torch.inf)
-    return read._replace(slots=_chosen(slots, seen), mask=mask)
+    return read._replace(slots=_chosen(slots, seen).to(device), mask=mask)
 
 
 def _chosen(slots: slice | Tensor, places: Tensor) -> Tensor:
