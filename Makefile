@@ -56,10 +56,11 @@ golden: install-dev  ## take the reports of the built-in scenarios as they are n
 	$(BIN)/python -m pytest tests/golden --update-golden
 
 SERVING ?= ../shared/measured/serving.csv
+SPECULATION ?= ../shared/measured/speculation.csv
 
-validate: install-dev  ## replay all published serving rows; write docs/validation.md and its picture anew
+validate: install-dev  ## predict all published rows, serving and speculation; write docs/validation.md and its picture anew
 	$(BIN)/python -m calibration.fitted_on $(SERVING)
-	$(BIN)/python -m calibration.validation_doc $(SERVING) > docs/validation.md.new
+	$(BIN)/python -m calibration.validation_doc $(SERVING) $(SPECULATION) > docs/validation.md.new
 	mv docs/validation.md.new docs/validation.md
 	$(BIN)/specfleet validate $(SERVING) --json --quiet | $(BIN)/python -m docs.pictures.make_validation
 

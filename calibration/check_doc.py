@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from calibration.validation_doc import percent, table
+from calibration.markdown import percent, table
 from simulator.errors import ScenarioError, SimulatorError
 
 NOTES = Path(__file__).with_name("check_notes.md")

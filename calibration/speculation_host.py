@@ -75,7 +75,7 @@ def fitted_host_times(cases: Sequence[SpeculationCase], times: Sequence[Times]) 
     prompts_s = np.array([t.speculative.prompts_s for t in times])
     kernels_s = np.array([t.speculative.step.total_s for t in times]) - (counts * now).sum(axis=1)
     found = robust_fit(counts, (wanted_s - prompts_s) / steps - kernels_s, steps / wanted_s)
-    seen = counts.any(axis=0)
+    seen = [any(column) for column in counts.T]
     return HostTimes(*(float(f) if s else float(n) for f, s, n in zip(found, seen, now[0], strict=True)))
 
 

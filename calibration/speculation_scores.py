@@ -79,7 +79,7 @@ def _in_sample(done: Sequence[SpeculationOutcome]) -> dict[str, Any]:
     for gpu in sorted({one.case.plain.gpu for one in done if one.case}):
         gains = [one.row.speedup / one.case.tokens_per_step for one in done if one.case and one.case.plain.gpu == gpu]
         constant = median(gains)
-        found[gpu] = {"constant": constant} | score(constant / gain for gain in gains)
+        found[gpu] = {"constant": constant, **score(constant / gain for gain in gains)}
     return found
 
 

@@ -1,4 +1,7 @@
-"""docs/validation.md from a validation: `python -m calibration.validation_doc serving.csv > docs/validation.md`."""
+"""docs/validation.md from published measurements.
+
+`python -m calibration.validation_doc serving.csv speculation.csv > docs/validation.md`
+"""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +13,10 @@ from calibration.coverage import GROUP as COVERAGE_GROUP
 from calibration.coverage import coverage
 from calibration.fitted_on import FITTED, HELD_OUT
 from calibration.goals import SHARE_PREDICTED, SPEED_RATIO, Goal, goals, speedups
+from calibration.markdown import errors, percent, table
 from calibration.scores import GROUP, by_group, counted, score, scores, summary
+from calibration.speculation_doc import speculation_blocks
+from calibration.speculation_validation import SpeculationValidation, validate_speculation
 from calibration.validate import Outcome, Validation, validate
 
 NOTES = Path(__file__).with_name("validation_notes.md")
@@ -26,42 +32,10 @@ PEERS = (
 """Row counts hold both GPUs (H200 and B200) where a source counts them together."""
 
 
-def percent(value: float | None) -> str:
-    """A fraction in percent.
-
-    >>> percent(0.0345), percent(None)
-    ('3.5 %', '–')
-    """
-    return "–" if value is None else f"{value * 100:.1f} %"
-
-
-def errors(found: Mapping[str, Any], digits: int = 1) -> str:
-    """Median, mean in brackets, bias.
-
-    >>> errors({"count": 2, "median_ape": 0.03, "mean_ape": 0.04, "bias": -0.01})
-    '3.0 % (4.0 %), −1.0 %'
-    """
-    if not found["count"]:
-        return "–"
-    middle, mean, bias = (found[name] * 100 for name in ("median_ape", "mean_ape", "bias"))
-    return f"{middle:.{digits}f} % ({mean:.{digits}f} %), {bias:+.1f} %".replace("-", "−")
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table.
-
-    >>> table(["a", "b"], [["1", "2"]]).splitlines()[1]
-    '|---|---|'
-    """
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(
-        "|" + "|".join(f" {cell} " if i != 1 else cell for cell in line) + "|" for i, line in enumerate(lines)
-    )
-
-
-def document(validation: Validation) -> str:
+def document(validation: Validation, speculation: SpeculationValidation) -> str:
     """The whole page."""
-    return "\n\n".join(block.strip() for block in _blocks(validation)) + "\n"
+    blocks = [*_blocks(validation), *speculation_blocks(speculation)]
+    return "\n\n".join(block.strip() for block in blocks) + "\n"
 
 
 def _blocks(validation: Validation) -> Iterator[str]:
@@ -202,10 +176,11 @@ def _reasons(validation: Validation) -> str:
 
 def main(arguments: list[str]) -> int:
     """Print the page."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: python -m calibration.validation_doc serving.csv\n")
+    if len(arguments) != 2:
+        sys.stderr.write("usage: python -m calibration.validation_doc serving.csv speculation.csv\n")
         return 2
-    sys.stdout.write(document(validate(Path(arguments[0]), None)))
+    serving, speculation = map(Path, arguments)
+    sys.stdout.write(document(validate(serving, None), validate_speculation(speculation)))
     return 0
 
 

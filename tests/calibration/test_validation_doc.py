@@ -12,9 +12,11 @@ from calibration.fitted_on import FILE, fitted_groups, groups_of, half_of
 from calibration.goals import Goal, goals, speedups
 from calibration.scores import score, summary
 from calibration.serving_csv import ServingRow
+from calibration.speculation_validation import validate_speculation
 from calibration.validate import Outcome, Validation, validate
 from calibration.validation_doc import document, main
 from docs.pictures.make_validation import picture
+from tests.calibration.speculating import CHAIN, TREE, written
 
 PUBLISHED = Path(__file__).parents[1] / "published" / "validation_rows.csv"
 SERVING = Path(__file__).parents[3] / "shared" / "measured" / "serving.csv"
@@ -85,13 +87,15 @@ def test_a_row_queued_at_once_was_never_fitted_on():
     assert half_of(row._replace(load="closed_loop"), group) == "fitted"
 
 
-def test_the_page_has_its_tables_and_is_the_same_every_time(capsys):
-    found = validate(PUBLISHED)
+def test_the_page_has_its_tables_and_is_the_same_every_time(tmp_path):
+    found, gains = validate(PUBLISHED), validate_speculation(written(tmp_path, CHAIN, TREE))
 
-    first, second = document(found), document(found)
+    first, second = document(found, gains), document(found, gains)
 
     assert first == second
-    assert all(f"## {title}" in first for title in ("All rows", "Goals", "Beside other tools", "Furthest off"))
+    assert all(
+        f"## {title}" in first for title in ("All rows", "Goals", "Beside other tools", "Furthest off", "Speculation")
+    )
     assert "AIConfigurator" in first
     assert "no precision" in first
     assert len(goals(found.outcomes)) > 8
