@@ -53,7 +53,7 @@ def _show_point(console: "Console", summary: Mapping[str, Any], limits: "Limits"
 def _show_sweep(console: "Console", summary: Mapping[str, Any], limits: "Limits", title: str) -> None:
     from app.tables.comparison import lines_table
     from app.tables.sweep import MOST_POINT_TABLES, point_title, sweep_table
-    from app.tables.verdict import verdict_block
+    from app.tables.verdict import point_block, verdict_block
 
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in summary["rows"]:
@@ -64,6 +64,7 @@ def _show_sweep(console: "Console", summary: Mapping[str, Any], limits: "Limits"
         for point in points:
             console.print()
             console.print(lines_table(point["rows"], limits, point["comparison"], point_title(point["values"])))
+            console.print(point_block(point["comparison"], point["rows"]))
     console.print()
     console.print(sweep_table(points))
     console.print()

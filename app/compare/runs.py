@@ -8,7 +8,7 @@ from app.compare.causes import Part, context, parts_of
 from app.compare.folders import Key, StoredRun
 from app.compare.ratios import Ratio, ratios
 from app.format import low_high, times
-from app.tables.trust import budget_notes
+from app.tables.drafts import budget_notes
 
 HEADLINES = {
     "capacity_req_per_s": "capacity",

@@ -9,8 +9,6 @@ SHOWN = ("ttft_s.p50", "ttft_s.p95", "tpot_s.p50", "tpot_s.p95")
 """Percentiles that a table shows whatever the target says."""
 WANTED = 0.05
 """Half-width of an interval, as a share of the figure, above which more replications are suggested."""
-SAME_BUDGET = 0.2
-"""Share by which the weights of a single draft may differ from those of several to be called the same budget."""
 MOST_SUGGESTED = 100
 """Replications beyond which longer ones are suggested."""
 
@@ -23,7 +21,6 @@ def trust_notes(rows: Sequence[Row], shown: Sequence[str] = SHOWN) -> Iterator[N
     yield from _warm_up(rows)
     yield from _too_few(rows, shown)
     yield from _too_wide(rows)
-    yield from budget_notes(rows)
     yield from _beyond_measured(rows)
     fragile = _named([row for row in rows if row.get("holds_slo") and row.get("holds_if_slower") is False])
     if fragile:
@@ -33,29 +30,11 @@ def trust_notes(rows: Sequence[Row], shown: Sequence[str] = SHOWN) -> Iterator[N
         yield growing, "saturated: its latencies grow with the length of the run and have no mean; “> x” is this run's"
 
 
-def budget_notes(rows: Sequence[Row]) -> Iterator[Note]:
-    """Several drafts that no single draft of their size stands beside."""
-    alone = [row for row in rows if len(row.get("drafts") or ()) > 1 and not any(_as_large(row, one) for one in rows)]
-    if alone:
-        yield (
-            _named(alone),
-            "no single draft of the same budget (±20 % of the bytes, same GPU) beside it: nothing says that several "
-            "are better",
-        )
-
-
 def _beyond_measured(rows: Sequence[Row]) -> Iterator[Note]:
     """Acceptance that nobody measured as far as it is used."""
     for text in dict.fromkeys("; ".join(row.get("extrapolated") or ()) for row in rows):
         if text:
             yield _named([row for row in rows if "; ".join(row.get("extrapolated") or ()) == text]), text
-
-
-def _as_large(row: Row, other: Row) -> bool:
-    """Whether another deployment has one draft of about the bytes that these drafts have."""
-    held = row.get("draft_bytes") or 0
-    near = abs((other.get("draft_bytes") or 0) - held) <= SAME_BUDGET * held
-    return len(other.get("drafts") or ()) == 1 and other["gpu"] == row["gpu"] and near
 
 
 def _named(rows: Sequence[Row]) -> str:

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.format import cut, low_high, percent, plural, significant, times, usd
+from app.tables.drafts import draft_notes, several_notes
 from app.tables.figures import Row
 from app.tables.trust import SHOWN, trust_notes
 
@@ -26,6 +27,12 @@ Line = tuple[str, str, str]
 def verdict_block(comparison: Mapping[str, Any]) -> Table:
     """The comparison of one point in sentences."""
     return _block(verdict_lines(comparison))
+
+
+def point_block(comparison: Mapping[str, Any], rows: Sequence[Row]) -> Table:
+    """Why the leader of one point of a sweep leads, and how several drafts do beside single ones."""
+    why = [line for line in verdict_lines(comparison) if line[0] == "Why"]
+    return _block([*why, *(("Drafts", f"{name}: {text}", "dim") for name, text in several_notes(rows))])
 
 
 def verdict_lines(comparison: Mapping[str, Any]) -> Iterator[Line]:
@@ -121,6 +128,7 @@ def notes(rows: Sequence[Row], shown: Sequence[str] = SHOWN) -> Iterator[tuple[s
             if row.get(name):
                 found.setdefault(str(row[name]), []).append(str(row["deployment"]))
     yield from ((", ".join(dict.fromkeys(names)), text) for text, names in found.items())
+    yield from draft_notes(rows)
     yield from trust_notes(rows, shown)
 
 

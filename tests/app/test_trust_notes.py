@@ -2,8 +2,6 @@ from app.tables.comparison import comparison_table
 from app.tables.trust import trust_notes
 from tests.app import toys
 
-SEVERAL = toys.row("routed", drafts=["coder", "writer"], draft_bytes=7.4e9)
-
 
 def said(*rows):
     return [f"{names}: {text}" for names, text in trust_notes(rows)]
@@ -56,21 +54,6 @@ def test_the_error_of_the_model_calls_for_no_replications_for_they_do_not_cut_it
     )
 
     assert said(wide) == []
-
-
-def test_several_drafts_without_a_single_one_of_their_size_prove_nothing():
-    small = toys.row("one", drafts=["general"], draft_bytes=2.5e9)
-    other_gpu = toys.row("elsewhere", gpu="b200-sxm", drafts=["larger"], draft_bytes=7.4e9)
-
-    (note,) = said(small, other_gpu, SEVERAL)
-
-    assert note.startswith("routed: no single draft of the same budget (±20 % of the bytes, same GPU) beside it")
-
-
-def test_a_single_draft_of_about_their_size_is_what_several_are_held_against():
-    larger = toys.row("larger", drafts=["larger"], draft_bytes=6.4e9)
-
-    assert said(larger, SEVERAL) == []
 
 
 def test_acceptance_beyond_what_was_measured_is_told_once_with_its_deployments():

@@ -45,6 +45,19 @@ def test_a_moved_control_changes_the_numbers_and_a_copied_link_opens_the_same(op
     assert decode(copied.partition("?s=")[2])["workload"]["arrivals"]["rate_per_s"] == 33
 
 
+def test_a_head_from_the_list_of_drafts_is_compared_at_once(open_page):
+    page = open_page()
+    before = page.url
+
+    page.get_by_text("One deployment").click()
+    page.get_by_role("combobox", name="Draft").click()
+    page.get_by_role("option", name="EAGLE-3 head").click()
+    page.wait_for_function("before => location.href !== before", arg=before)
+    settled(page)
+
+    assert "eagle3 head, chain of 3" in page.locator(".sf-table").first.inner_text()
+
+
 def test_the_back_button_takes_a_change_back(open_page):
     page = open_page()
     first = cards(page)
