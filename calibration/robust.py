@@ -16,7 +16,8 @@ def despike(x: Floats, y: Floats, window: int = WINDOW, limit: float = SPIKE) ->
     """Latencies with outliers replaced by what their neighbours say, along one axis.
 
     A point is compared with the median of its neighbours, each carried to it along the robust slope of the
-    neighbourhood; beyond a factor `limit` it is replaced by that median.
+    neighbourhood, and is replaced by it beyond a factor `limit`; but latencies never fall, and what lies between the
+    points on both sides, or below all others at the start, is a bend and no outlier.
 
     x: rising sizes. y: latencies, NaN where there is none.
 
@@ -31,12 +32,18 @@ def despike(x: Floats, y: Floats, window: int = WINDOW, limit: float = SPIKE) ->
         near = [j for j in known[first : first + window] if j != i]
         if len(near) < 2:
             continue
-        slopes = np.diff(log_y[near]) / np.diff(log_x[near])
-        slope = max(0.0, float(np.median(slopes)))
-        expected = float(np.median(log_y[near] + slope * (log_x[i] - log_x[near])))
-        if abs(log_y[i] - expected) > np.log(limit):
+        expected = _expected(log_x[near], log_y[near], log_x[i])
+        low = min(expected, log_y[known[at - 1]]) if at else -np.inf
+        high = max(expected, log_y[known[at + 1]]) if at + 1 < known.size else expected
+        if not low - np.log(limit) <= log_y[i] <= high + np.log(limit):
             out[i] = round(float(np.exp(expected)), 12)
     return out
+
+
+def _expected(log_x: Floats, log_y: Floats, at: float) -> float:
+    """What neighbours say of the latency at a size, in logarithms; of a size below theirs: no more than they."""
+    slope = max(0.0, float(np.median(np.diff(log_y) / np.diff(log_x)))) if at > log_x[0] else 0.0
+    return float(np.median(log_y + slope * (at - log_x)))
 
 
 def isotonic(y: Floats, weights: Floats | None = None) -> Floats:
