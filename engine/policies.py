@@ -81,12 +81,14 @@ class Goodput:
         self._usual: list[float] = []
         """Survival by position over all sequences: where a new one starts from."""
         self._survival: dict[int, tuple[int, list[float]]] = {}
-        """By request number: steps seen, survival by position."""
+        """By request number, of the sequences that took part last: steps seen, survival by position."""
+        self._kept: dict[int, tuple[int, list[float]]] = {}
         self._steps = 0
 
     def counts(self, sequences: Sequence[SequenceState]) -> list[int]:
         """See Policy."""
         curves = [self._curve(s) for s in sequences]
+        self._survival, self._kept = self._kept, {}
         nth, self._steps = self._steps, self._steps + 1
         if nth < 2 * len(WARM_UP) or nth % PROBE_EVERY == 0:
             share = WARM_UP[nth % len(WARM_UP)] if nth < 2 * len(WARM_UP) else 1.0
@@ -120,7 +122,7 @@ class Goodput:
                 curve[position] = _moved(curve[position], float(position < accepted))
                 self._usual += [1.0] * (position + 1 - len(self._usual))
                 self._usual[position] = _moved(self._usual[position], float(position < accepted))
-        self._survival[sequence.number] = (len(sequence.rounds), curve)
+        self._kept[sequence.number] = (len(sequence.rounds), curve)
         return np.minimum.accumulate(curve[: sequence.draft_tokens]).tolist() if sequence.draft_tokens else []
 
 

@@ -10,7 +10,9 @@ from typing import NamedTuple
 import torch
 
 from engine.batch import Span
+from engine.commands.tables import table_named
 from engine.drafters import DRAFTERS, DraftSetup
+from engine.drafters.union import Union
 from engine.kv_cache import BlockPool, BlockTable
 from engine.loading import load
 from engine.loop import Engine, EngineOptions
@@ -18,12 +20,15 @@ from engine.model import Model
 from engine.scheduler import Limits
 from engine.sequence import Request
 from engine.texts import DOMAINS, prompts
+from engine.trees import DynamicTree
 from engine.weights import with_noise
 
 NEAR_TIE = 1e-4
 """Gap of logits below which single precision may swap two tokens."""
 
 BLOCKS, LONGEST = 256, 512
+
+TREE = DynamicTree(depth=4, top_k=3, nodes=10)
 
 
 class Comparison(NamedTuple):
@@ -33,14 +38,12 @@ class Comparison(NamedTuple):
     tokens_per_step: float
 
 
-def compare(loaded, draft, prompts_per_domain, tokens, draft_tokens, epsilon=0.02, say=lambda line: None):
+def compare(loaded, draft, prompts_per_domain, tokens, draft_tokens, epsilon=0.02, shape=None, say=lambda line: None):
     codec, model = loaded.codec(), Model(loaded.weights, max_position=LONGEST)
     taken = [p for d in DOMAINS for p in prompts(d, prompts_per_domain, codec.encode, codec.chat)]
     plain, _ = run(model, taken, tokens, codec.stop_tokens)
-    noisy = with_noise(loaded.weights, epsilon, torch.Generator().manual_seed(1)) if draft == "model" else None
-    setup = DraftSetup(target=loaded.weights, draft=noisy, num_blocks=BLOCKS, max_model_len=LONGEST, epsilon=epsilon,
-                       generator=torch.Generator().manual_seed(0))  # fmt: skip
-    drafted, per_step = run(model, taken, tokens, codec.stop_tokens, DRAFTERS[draft](setup), draft_tokens)
+    drafter = drafter_of(loaded, codec, draft, epsilon, shape)
+    drafted, per_step = run(model, taken, tokens, codec.stop_tokens, drafter, draft_tokens)
     gaps = []
     for number, (prompt, wanted, found) in enumerate(zip(taken, plain, drafted, strict=True)):
         if wanted != found:
@@ -48,6 +51,16 @@ def compare(loaded, draft, prompts_per_domain, tokens, draft_tokens, epsilon=0.0
             gaps.append(top_two_gap(model, [*prompt, *wanted[:place]]))
             say(f"  {draft}: prompt {number} differs from output token {place} on; top-2 gap {gaps[-1]:.2e}\n")
     return Comparison(len(taken), len(taken) - len(gaps), gaps, per_step)
+
+
+def drafter_of(loaded, codec, draft, epsilon, shape):
+    if draft == "union":
+        return Union([drafter_of(loaded, codec, name, epsilon, shape) for name in ("lookup", "ngram")])
+    noisy = with_noise(loaded.weights, epsilon, torch.Generator().manual_seed(1)) if draft == "model" else None
+    table = table_named("code", codec, loaded.weights.architecture.vocab_size) if draft == "ngram" else None
+    setup = DraftSetup(target=loaded.weights, draft=noisy, num_blocks=BLOCKS, max_model_len=LONGEST, epsilon=epsilon,
+                       generator=torch.Generator().manual_seed(0), table=table, shape=shape)  # fmt: skip
+    return DRAFTERS[draft](setup)
 
 
 def run(model, taken, tokens, stop_tokens, drafter=None, draft_tokens=0):
@@ -66,10 +79,11 @@ def top_two_gap(model, tokens):
 
 def main(prompts_per_domain=6, tokens=48):
     loaded, worst = load("smollm2"), 0.0
-    for draft in sorted(set(DRAFTERS) - {"moe_subset"}):
-        found = compare(loaded, draft, prompts_per_domain, tokens, 5, say=sys.stdout.write)
+    cases = [(draft, 5, None) for draft in ("lookup", "model", "ngram", "noisy_target")]
+    for draft, draft_tokens, shape in [*cases, ("union", 10, None), ("noisy_target", TREE.nodes, TREE)]:
+        found = compare(loaded, draft, prompts_per_domain, tokens, draft_tokens, shape=shape, say=sys.stdout.write)
         worst = max([worst, *found.gaps])
-        sys.stdout.write(f"{draft}: {found.identical} of {found.prompts} outputs identical,"
+        sys.stdout.write(f"{draft}, {draft_tokens} draft tokens: {found.identical} of {found.prompts} outputs identical,"
                          f" tokens_per_step {found.tokens_per_step:.2f}\n")  # fmt: skip
         sys.stdout.flush()
     return int(worst >= NEAR_TIE)

@@ -76,6 +76,14 @@ def test_steps_with_prompts_are_no_measure_of_rows():
     assert policy._seconds == {}
 
 
+def test_what_is_known_of_a_sequence_goes_with_it():
+    policy = Goodput()
+    for number in range(5):
+        policy.counts([SimpleNamespace(number=number, draft_tokens=2, rounds=[(2, 1)])])
+
+    assert list(policy._survival) == [4]
+
+
 @pytest.mark.parametrize("policy", [Fixed, lambda: ByBatch([(1, 4, 2), (5, 8, 1)]), Goodput])
 def test_no_policy_changes_an_output(policy):
     weights, prompts = tiny_weights(), random_prompts(30)

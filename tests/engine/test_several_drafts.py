@@ -13,10 +13,10 @@ from engine.sampling import Sampling
 from engine.sequence import Chunk
 from engine.trees import tree_of_widths
 from engine.verification import Typical
-from tests.engine.test_sampled_loop import PROMPT, RUNS, SAMPLINGS, SMALL, TOKENS, chi_square_p, exact_law
+from tests.engine.test_sampled_loop import PROMPT, SAMPLINGS, SMALL, TOKENS, chi_square_p, exact_law
 from tests.engine.toys import make_drafter, make_engine, outputs, random_prompts, serve, tiny_weights
 
-PROMPTS = random_prompts(40)
+PROMPTS = random_prompts(24)
 PARTS = ("lookup", "noisy_target", "ngram", "model")
 
 
@@ -49,7 +49,7 @@ def small():
     return tiny_weights(SMALL, sharpness=2.0)
 
 
-def sampled(weights, drafter, draft_tokens, runs=RUNS, **options):
+def sampled(weights, drafter, draft_tokens, runs=400, **options):
     engine = make_engine(weights, draft=drafter, draft_tokens=draft_tokens, blocks=512, max_num_seqs=64, seed=5,
                          max_num_batched_tokens=1024, **options)  # fmt: skip
     return outputs(engine, [PROMPT] * runs, TOKENS, sampling=SAMPLINGS[0])

@@ -6,7 +6,7 @@ import torch
 from engine.loading import load
 from engine.loading.named import smollm2_file
 from engine.model import Model
-from tests.engine.lossless_smollm2 import NEAR_TIE, compare
+from tests.engine.lossless_smollm2 import NEAR_TIE, TREE, compare
 
 pytestmark = [
     pytest.mark.slow,
@@ -44,9 +44,13 @@ def test_paris(smollm2):
     assert codec.decode(sequence.output).startswith(" Paris.")
 
 
-@pytest.mark.parametrize("draft", ["lookup", "noisy_target"])
-def test_speculative_output_is_the_plain_one(smollm2, draft):
-    found = compare(smollm2, draft, prompts_per_domain=1, tokens=24, draft_tokens=4)
+@pytest.mark.parametrize(
+    ("draft", "draft_tokens", "shape"),
+    [("lookup", 4, None), ("noisy_target", 4, None), ("union", 8, None), ("noisy_target", TREE.nodes, TREE)],
+    ids=["lookup", "noisy_target", "union", "tree"],
+)
+def test_speculative_output_is_the_plain_one(smollm2, draft, draft_tokens, shape):
+    found = compare(smollm2, draft, prompts_per_domain=1, tokens=24, draft_tokens=draft_tokens, shape=shape)
 
     assert len(found.gaps) <= 1
     assert all(gap < NEAR_TIE for gap in found.gaps)

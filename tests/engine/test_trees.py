@@ -12,17 +12,18 @@ from engine.attention import visible
 from engine.batch import Branches, Span
 from engine.drafters.interface import Draft
 from engine.errors import DraftError
-from engine.graphs import PaddedPass, fits
+from engine.graphs import Graphs, PaddedPass, fits
 from engine.growth import Choice, DynamicGrowth
 from engine.kv_cache import BlockPool, KvStore
 from engine.model import Model
 from engine.sampling import Sampling
 from engine.trees import ROOT, DynamicTree, FixedTree, depths, path_to, seen_by, tree_of_paths, tree_of_widths
+from engine.weights import converted
 from tests.engine.reference import plain_logits
 from tests.engine.test_model import close, new_table
 from tests.engine.toys import TINY, make_engine, outputs, random_prompts, serve, tiny_weights
 
-PROMPTS = random_prompts(60)
+PROMPTS = random_prompts(24)
 SHAPES = {
     "wide": tree_of_widths([4]),
     "widths": tree_of_widths([3, 2, 1]),
@@ -108,9 +109,9 @@ def test_slots_are_all_read_before_any_is_written():
     assert all(tensor[:5, 0, 0].tolist() == [0, 1, 1, 2, 4] for tensor in (*store.keys, *store.values))
 
 
-def test_a_padded_pass_of_trees_is_the_ragged_one():
-    model, pool = Model(tiny_weights()), BlockPool(64, 4)
-    store, spans = model.new_store(64, 4), []
+def trees_to_verify(model, store):
+    """A batch of two trees and a chain of four rows each, behind contexts of unequal length."""
+    pool, spans = BlockPool(64, 4), []
     for length, parents in ((6, [ROOT, ROOT, 0]), (9, [ROOT, 0, 0]), (3, None)):
         table = new_table(pool, length + 3, scattered=length == 6)
         model.forward(model.batch([Span(list(range(length - 1)), 0, table, 0)], store), store)
@@ -118,7 +119,13 @@ def test_a_padded_pass_of_trees_is_the_ragged_one():
             [length - 1, *(length - 1 + d for d in depths(parents))], seen_by(parents)
         )  # fmt: skip
         spans.append(Span([4, 1, 7, 2], length - 1, table, 4, places))
-    batch = model.batch(spans, store)
+    return model.batch(spans, store)
+
+
+def test_a_padded_pass_of_trees_is_the_ragged_one():
+    model = Model(tiny_weights())
+    store = model.new_store(64, 4)
+    batch = trees_to_verify(model, store)
     padded_pass = PaddedPass(model, store, 4, 4, 16)
     padded_pass.fill(batch)
 
@@ -126,6 +133,17 @@ def test_a_padded_pass_of_trees_is_the_ragged_one():
 
     assert fits(batch)
     assert close(found, model.forward(batch, store))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_graph_of_trees_is_the_ordinary_pass():
+    model = Model(converted(tiny_weights(), torch.float32, "cuda"))
+    store = model.new_store(64, 4)
+    batch, graphs = trees_to_verify(model, store), Graphs(model, store)
+
+    for _ in range(2):
+        assert torch.allclose(graphs.forward(batch), model.forward(batch, store), atol=1e-4)
 
 
 def test_a_row_sees_what_lies_before_its_tree():
@@ -171,7 +189,7 @@ def test_a_tree_of_width_one_is_a_chain_to_the_last_random_number(sampling, repl
     chain = make_engine(weights, draft="noisy_target", **options)
     tree = make_engine(weights, draft="noisy_target", shape=tree_of_widths([1] * 4), replacement=replacement, **options)
 
-    pair = [serve(engine, PROMPTS[:30], sampling=sampling) for engine in (chain, tree)]
+    pair = [serve(engine, PROMPTS[:12], sampling=sampling) for engine in (chain, tree)]
 
     assert [s.tokens for s in pair[0]] == [s.tokens for s in pair[1]]
     assert [s.rounds for s in pair[0]] == [s.rounds for s in pair[1]]
