@@ -67,6 +67,11 @@ validate: install-dev  ## predict all published rows, serving and speculation; w
 evidence: install-dev  ## predict anew the published rows that the dashboard shows
 	$(BIN)/python -m app.evidence.published tests/published/serving_rows.csv
 
+.PHONY: claims
+
+claims: install-dev  ## check the article's claims; write docs/claims.md anew
+	$(BIN)/specfleet claims --write docs/claims.md
+
 CHECK ?= runs/check-full
 .PHONY: calibration
 

@@ -11,6 +11,7 @@ import typer
 
 from app.commands.calibrate import build_calibrate
 from app.commands.catalog import catalog
+from app.commands.claims import claims
 from app.commands.compare import compare
 from app.commands.dashboard import dashboard
 from app.commands.doctor import doctor
@@ -30,6 +31,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     dashboard,
     compare,
     validate,
+    claims,
     catalog,
     schema,
     init,
