@@ -102,7 +102,7 @@ class Experts:
         if self.used is not None:
             self.used.add_(torch.bincount(chosen.flatten(), minlength=len(self.experts)))
         result = torch.zeros_like(rows)
-        for expert in chosen.unique().tolist():
+        for expert in sorted(set(chosen.flatten().tolist())):
             row, nth = (chosen == expert).nonzero(as_tuple=True)
             result.index_add_(0, row, self.experts[expert](rows[row]) * chances[row, nth].unsqueeze(1))
         return result if self.shared is None else result + self._always(rows, self.shared)

@@ -17,8 +17,6 @@ from engine.model import Model
 from engine.weights import LayerWeights, Weights, converted, random_weights
 
 LAYER_TENSORS = ("attention_norm", "qkv", "qkv_bias", "query_norm", "key_norm", "out", "mlp_norm", "gate_up", "down")
-OPTIONAL = ("qkv_bias", "query_norm", "key_norm")
-"""Tensors of a layer that some families lack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +52,9 @@ class HeadModel:
         moved = converted(_as_decoder(weights, target.embedding), target.dtype, target.device)
         output = target.output if weights.output is None else None
         self.decoder = Model(moved, backend=target.backend, max_position=target.max_position, output=output)
-        prepare, to = LINEARS[target.backend], {"dtype": target.dtype, "device": target.device}
-        self._norms = weights.hidden_norm.to(**to), weights.embedding_norm.to(**to)
-        self._fuse: Linear = prepare(weights.fuse.to(**to), None)
+        like = target.embedding
+        self._norms = weights.hidden_norm.to(like), weights.embedding_norm.to(like)
+        self._fuse: Linear = LINEARS[target.backend](weights.fuse.to(like), None)
         self._vocabulary = None if weights.vocabulary is None else weights.vocabulary.to(target.device)
         self._vocab_size = found.vocab_size
 
@@ -109,15 +107,23 @@ def head_tensors(weights: HeadWeights) -> dict[str, Tensor]:
 def head_from(architecture: Architecture, tensors: dict[str, Tensor]) -> HeadWeights:
     """The inverse of `head_tensors`; KeyError where one is missing."""
     layer = LayerWeights(
-        **{name: tensors[f"layer.{name}"] for name in LAYER_TENSORS if name not in OPTIONAL},
-        **{name: tensors.get(f"layer.{name}") for name in OPTIONAL},
+        attention_norm=tensors["layer.attention_norm"],
+        qkv=tensors["layer.qkv"],
+        qkv_bias=tensors.get("layer.qkv_bias"),
+        query_norm=tensors.get("layer.query_norm"),
+        key_norm=tensors.get("layer.key_norm"),
+        out=tensors["layer.out"],
+        mlp_norm=tensors["layer.mlp_norm"],
+        gate_up=tensors["layer.gate_up"],
+        down=tensors["layer.down"],
     )
-    names = ("hidden_norm", "embedding_norm", "fuse")
     return HeadWeights(
         architecture,
-        *(tensors[name] for name in names),
-        layer,
-        tensors["final_norm"],
-        tensors.get("output"),
-        tensors.get("vocabulary"),
+        hidden_norm=tensors["hidden_norm"],
+        embedding_norm=tensors["embedding_norm"],
+        fuse=tensors["fuse"],
+        layer=layer,
+        final_norm=tensors["final_norm"],
+        output=tensors.get("output"),
+        vocabulary=tensors.get("vocabulary"),
     )

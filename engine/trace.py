@@ -39,7 +39,7 @@ class StepCost:
     linear_s: float = 0.0
     """The target's pass without its attention; on a GPU, where the two are not told apart, all of it."""
     experts_s: float = 0.0
-    """Always 0: the engine runs dense targets."""
+    """Always 0: experts are timed with the rest of the pass, in linear_s."""
     attention_s: float = 0.0
     """Attention of decoding sequences."""
     prefill_attention_s: float = 0.0

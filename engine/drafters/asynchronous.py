@@ -274,4 +274,5 @@ def shared_rows(setup: DraftSetup) -> Tensor:
     assert setup.draft is not None
     rows = setup.max_num_seqs * setup.draft_tokens
     dtype = torch.float64 if setup.draft.dtype == torch.float64 else torch.float32
-    return torch.zeros(rows, setup.draft.architecture.vocab_size, dtype=dtype).share_memory_()
+    shared: Tensor = torch.zeros(rows, setup.draft.architecture.vocab_size, dtype=dtype).share_memory_()  # type: ignore[no-untyped-call]
+    return shared

@@ -74,10 +74,9 @@ class HeadDraft:
         assert self._store.hidden is not None
         stop = span.start + len(span.tokens)
         slots = slots_at(span.table, range(stop), self._store.block_tokens)
-        if span.start < self._known[span.table]:
-            places, states = range(span.start, stop), self._target.hidden
-        else:
-            places, states = _places_before(span), self._store.hidden
+        drafted = span.start >= self._known[span.table]
+        states = self._store.hidden if drafted else self._target.hidden
+        places = _places_before(span) if drafted else range(span.start, stop)
         return states.index_select(0, torch.tensor([slots[place] for place in places], device=states.device))
 
 

@@ -146,7 +146,7 @@ def learn(
             group["lr"] = LEARNING_RATE * min(1.0, (steps + 1) / 20) * (0.1 + 0.9 * share)
         loss, _, _ = losses(lesson, learning, drawn_piece(lesson.learning, generator))
         optimiser.zero_grad()
-        loss.backward()
+        torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_(parameters, 1.0)
         optimiser.step()
         steps += 1

@@ -51,7 +51,7 @@ def _heads(head: HeadWeights, rows: Tensor, turn: tuple[Tensor, Tensor]) -> tupl
     a, layer = head.architecture, head.layer
     qkv = rows @ layer.qkv.T + (0.0 if layer.qkv_bias is None else layer.qkv_bias)
     shape = (*rows.shape[:2], -1, a.head_dim)
-    query, key, value = qkv.view(shape).split([a.num_heads, a.num_kv_heads, a.num_kv_heads], 2)
+    query, key, value = torch.split(qkv.view(shape), [a.num_heads, a.num_kv_heads, a.num_kv_heads], 2)
     if layer.query_norm is not None and layer.key_norm is not None:
         query, key = _norm(head, query, layer.query_norm), _norm(head, key, layer.key_norm)
     group = a.num_heads // a.num_kv_heads
