@@ -30,9 +30,12 @@ def test_the_built_in_scenarios_are_those():
     assert builtin_names() == [
         "code_completion",
         "cpu_smollm2",
+        "eagle_heads",
         "h200_vs_b200_chat",
         "llama_405b",
         "long_context",
+        "moe_subset",
+        "multi_draft_code_math_prose",
         "offline_batch",
         "reasoning_long_outputs",
         "saturated",
@@ -61,7 +64,7 @@ def test_a_file_of_ones_own_comes_before_a_built_in(tmp_path, monkeypatch):
     [
         ("saturate", "no such file and no such built-in scenario; nearest: saturated"),
         ("elsewhere/saturated.yaml", "no such file and no such built-in scenario; nearest: saturated"),
-        ("zzz", "known: code_completion, cpu_smollm2, h200_vs_b200_chat"),
+        ("zzz", "known: code_completion, cpu_smollm2, eagle_heads"),
         ("x" * 5000, "no such file"),
         ("a\0b", "no such file"),
         ("", "a folder; name one of its files"),
@@ -113,7 +116,7 @@ def test_a_folder_without_scenarios_is_an_error(tmp_path):
 def test_the_starter_loads_and_explains_every_key_it_uses():
     loaded = load_scenario("starter.yaml", text=starter_text())
 
-    assert set(loaded.points[0].scenario.deployments) == {"h200-plain", "h200-spec", "b200-spec"}
+    assert set(loaded.points[0].scenario.deployments) == {"h200-plain", "h200-spec", "h200-head", "b200-spec"}
 
 
 def test_what_the_starter_suggests_loads_too():
