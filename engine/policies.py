@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.errors import DraftError
 from engine.sequence import SequenceState
@@ -106,12 +107,12 @@ class Goodput:
             rows = row.shape.verify_tokens
             self._seconds[rows] = _moved(self._seconds.get(rows), row.cost.total_s)
 
-    def _step_s(self, rows: np.ndarray) -> np.ndarray:
+    def _step_s(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Seconds of steps with so many rows; more rows never take less, and beyond what is known, no more."""
         known = sorted(self._seconds)
         if not known:
             return np.ones(len(rows))
-        return np.interp(rows, known, np.maximum.accumulate([self._seconds[r] for r in known]))
+        return np.asarray(np.interp(rows, known, np.maximum.accumulate([self._seconds[r] for r in known])))
 
     def _curve(self, sequence: SequenceState) -> list[float]:
         """Survival of a sequence's draft tokens, never rising; what was never drafted is taken to be accepted."""
@@ -128,7 +129,3 @@ class Goodput:
 
 def _moved(mean: float | None, value: float) -> float:
     return value if mean is None else mean + RECENT_WEIGHT * (value - mean)
-
-
-POLICIES = ("fixed", "by_batch", "goodput")
-"""Names that the command line knows."""
