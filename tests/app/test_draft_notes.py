@@ -34,9 +34,9 @@ def test_several_drafts_are_held_against_the_best_single_one_and_one_of_their_si
     (note,) = said(small, LARGER, SEVERAL)
 
     assert note == (
-        "routed: 0.500× the requests per GPU of small (the best single draft) and 1.00× the requests per GPU of larger "
-        "(a single draft of its bytes): 3.50 tokens per step against 2.90 and 3.10, drafting for 35 % of the step time "
-        "against 20 % and 30 %"
+        "routed: holds 0.500× the requests per GPU of small (the best single draft) and 1.00× the requests per GPU of larger "
+        "(a single draft of its bytes): 3.50 tokens per step against 2.90 and 3.10, and at this load 35 % of the step "
+        "time for drafting against 20 % and 30 %"
     )
 
 
@@ -44,7 +44,7 @@ def test_over_a_sweep_they_are_held_against_each_other_at_each_point():
     points = [row | {"point": point} for point in ("a", "b") for row in (LARGER, SEVERAL)]
 
     assert list(notes(points)) == []
-    assert "routed: 1.00× the requests per GPU of larger" in toys.rendered(point_block({}, [LARGER, SEVERAL]))
+    assert "routed: holds 1.00× the requests per GPU of larger" in toys.rendered(point_block({}, [LARGER, SEVERAL]))
 
 
 def test_deployments_that_hold_nothing_are_not_held_against_any():
