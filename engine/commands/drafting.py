@@ -70,6 +70,8 @@ def drafting(flags: argparse.Namespace, setup: DraftSetup, codec: TextCodec | No
 
     setup: all but the shape and the tables.
     """
+    if flags.by_batch is not None and flags.policy != "by_batch":
+        raise DraftError(f"--by-batch {flags.by_batch}: --policy {flags.policy} takes no ranges; say --policy by_batch")
     shape = _shape(flags)
     setup = replace(setup, shape=shape, replacement=flags.with_replacement)
     parts = _parts(flags, setup, codec, vocab_size)
