@@ -48,8 +48,8 @@ def _against(row: Row, others: Sequence[tuple[Row, str]]) -> str:
     )
     tokens, shares = (" and ".join(show(one) for one, _ in others) for show in (_tokens, _drafting))
     return (
-        f"holds {served}: {_tokens(row)} tokens per step against {tokens}, and at this load {_drafting(row)} of the step "
-        f"time for drafting against {shares}"
+        f"holds {served}: {_tokens(row)} tokens per step against {tokens}, and at this load {_drafting(row)} of the "
+        f"step time for drafting against {shares}"
     )
 
 
