@@ -9,7 +9,7 @@ import numpy as np
 
 from simulator.cluster.accepted import draft_shares, drafted_mix
 from simulator.cluster.cluster import ClusterPlan, Load, simulate_cluster
-from simulator.cluster.plan import limits_of, planner_of
+from simulator.cluster.plan import limits_of, longest_sequence, planner_of
 from simulator.cluster.records import ClusterRecords
 from simulator.cluster.sessions import with_prefixes
 from simulator.cluster.streams import acceptance_key
@@ -17,6 +17,7 @@ from simulator.cluster.traffic import RequestChunk, offered_rate, request_chunks
 from simulator.physics.best_tree import chosen
 from simulator.physics.drafted import DeploymentSteps, DraftedStepModel
 from simulator.physics.step_model import CatalogStepModel, build_step_model
+from simulator.physics.windows import without_idle_windows
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
 from simulator.spec.workload import Workload
@@ -58,7 +59,7 @@ def with_best_trees(scenario: Scenario) -> Scenario:
 
 def step_times_of(deployment: Deployment, workload: Workload) -> DeploymentSteps:
     """The step model of a deployment that serves a workload: where drafts vary, with those of its classes."""
-    deployment = with_best_tree(deployment)
+    deployment = without_idle_windows(with_best_tree(deployment), longest_sequence(workload))
     routed = deployment.speculation.kind != "none" and deployment.speculation.combine.kind == "routed"
     model = step_model_of(deployment, draft_shares(deployment, workload) if routed else None)
     shares = drafted_mix(deployment, workload)

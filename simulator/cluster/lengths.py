@@ -128,6 +128,15 @@ def _longest_lognormal(spec: LogNormalLengths) -> float:
     return float(np.exp(location + RARE * scale))
 
 
+LONGEST_PROMPT: dict[str, Callable[[Any], float]] = {
+    "fixed": lambda spec: spec.prompt_tokens,
+    "uniform": lambda spec: spec.prompt_tokens[1],
+    "lognormal": lambda spec: float("inf"),
+    "empirical": lambda spec: load_lengths(spec.table).prompt_quantiles[-1],
+    "quantiles": lambda spec: spec.prompt_tokens[-1],
+}
+"""Kind of lengths -> a length that no prompt exceeds [tokens]."""
+
 LONGEST_OUTPUT: dict[str, Callable[[Any], float]] = {
     "fixed": lambda spec: spec.output_tokens,
     "uniform": lambda spec: spec.output_tokens[1],

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from simulator.catalog.load import load_engine, load_gpu, load_links
 from simulator.cluster.accepted import tables_of
-from simulator.cluster.lengths import LONGEST_OUTPUT
+from simulator.cluster.lengths import LONGEST_OUTPUT, LONGEST_PROMPT
 from simulator.cluster.limits import Limits
 from simulator.cluster.paths import PathPlanner
 from simulator.cluster.streams import acceptance_key
@@ -16,6 +16,7 @@ from simulator.cluster.traffic import trace_of
 from simulator.errors import ScenarioError
 from simulator.physics.kv import KvLaw, block_bytes
 from simulator.physics.ledger import memory_ledger, sequence_laws
+from simulator.physics.windows import without_idle_windows
 from simulator.spec.deployment import Deployment
 from simulator.spec.workload import Workload
 
@@ -51,6 +52,7 @@ def limits_of(name: str, deployment: Deployment, workload: Workload, *, step_by_
 
     Raises ScenarioError when the deployment does not fit into its GPUs.
     """
+    deployment = without_idle_windows(deployment, longest_sequence(workload))
     row = min(memory_ledger(name, deployment), key=lambda r: r.kv_blocks)
     if not row.fits:
         raise ScenarioError(f"{name}: {row.reason}")
@@ -97,6 +99,17 @@ def asked_output(workload: Workload) -> int:
         return ceil(LONGEST_OUTPUT[workload.lengths.kind](workload.lengths))
     assert workload.arrivals.kind == "trace"
     return int(trace_of(workload, workload.arrivals).output_tokens.max())
+
+
+def longest_sequence(workload: Workload) -> float:
+    """Prompt and output that no request exceeds, all turns of a session together [tokens]."""
+    if workload.lengths.kind == "trace":
+        assert workload.arrivals.kind == "trace"
+        rows = trace_of(workload, workload.arrivals)
+        return float((rows.prompt_tokens + rows.output_tokens).max())
+    kind, prefix = workload.lengths.kind, workload.prefix
+    own = LONGEST_PROMPT[kind](workload.lengths) + LONGEST_OUTPUT[kind](workload.lengths)
+    return prefix.turns * own + prefix.shared_tokens
 
 
 def _swap_block_s(deployment: Deployment, laws: Sequence[KvLaw], block_tokens: int) -> float:

@@ -1,10 +1,11 @@
 """What no hardware can do, however much memory there is: splits that do not divide, formats without a kernel."""
 
-from simulator.catalog.load import load_gpu, load_model, load_quantisation
+from simulator.catalog.load import load_gpu, load_links, load_model, load_quantisation
 from simulator.errors import CatalogError
 from simulator.physics.formats import compute_dtype, peak_flop_per_s
+from simulator.physics.kv import full_and_sliding_layers
 from simulator.spec.deployment import Deployment, Target
-from simulator.spec.draft import Draft, Head, MoeSubset
+from simulator.spec.draft import Draft, Head, KvDtype, MoeSubset
 from simulator.spec.model import Model
 
 
@@ -15,6 +16,8 @@ def check_deployment(name: str, deployment: Deployment) -> list[str]:
         *_split_problems(f"{name}.target.tensor_parallel", model, target.tensor_parallel),
         *_expert_problems(name, target, model),
         *_format_problems(f"{name}.target.weights", target.weights, deployment.gpu),
+        *_host_problems(name, deployment),
+        *_kv_problems(f"{name}.target.kv", target.kv, model),
         *_draft_problems(name, deployment),
     ]
     length = deployment.engine.max_model_len
@@ -67,19 +70,68 @@ def _format_problems(place: str, weights: str, gpu: str) -> list[str]:
     return []
 
 
+def _host_problems(name: str, deployment: Deployment) -> list[str]:
+    """Memory of a host that a GPU cannot reach, or that is its own."""
+    engine, gpu = deployment.engine, load_gpu(deployment.gpu)
+    if engine.kv_host_gb is None:
+        return []
+    if gpu.architecture == "cpu":
+        return [f"{name}.engine.kv_host_gb: {gpu.name} is the host: its KV lies there already; leave it out"]
+    links, wanted = list(load_links(gpu.links).point_to_point), engine.kv_host_link or "pcie"
+    if wanted not in links:
+        return [f"{name}.engine.kv_host_link: {gpu.name} has no figures of {wanted}, only of {', '.join(links)}"]
+    return []
+
+
+def _kv_problems(place: str, kv: KvDtype, model: Model) -> list[str]:
+    """Formats that a model's cache is not stored in."""
+    if kv == "int8" and model.compressed_kv is not None:
+        return [f"{place}: the compressed cache of {model.name} is stored in fp8 or bf16, not in int8"]
+    return []
+
+
 def _draft_problems(name: str, deployment: Deployment) -> list[str]:
     target = load_model(deployment.target.model)
     problems: list[str] = []
     for key, draft in deployment.speculation.drafts.items():
         place = f"{name}.speculation.drafts.{key}"
         if draft.model is not None:
-            problems += _own_pass_problems(place, load_model(draft.model), draft, deployment)
+            model = load_model(draft.model)
+            problems += _own_pass_problems(place, model, draft, deployment)
+            problems += _kv_problems(f"{place}.kv", draft.kv, model)
+            problems += _sharing_problems(place, model, draft, deployment)
+            problems += _window_problems(f"{place}.window", model, draft)
         if draft.head is not None:
+            problems += _kv_problems(f"{place}.kv", draft.kv, target)
             problems += _own_pass_problems(place, target, draft, deployment)
             problems += _head_problems(f"{place}.head", draft.head, target)
         if draft.moe_subset is not None:
             problems += _subset_problems(f"{place}.moe_subset", draft.moe_subset, target)
+            problems += _window_problems(f"{place}.window", target, draft)
     return problems
+
+
+def _sharing_problems(place: str, model: Model, draft: Draft, deployment: Deployment) -> list[str]:
+    """A model that is to read the KV of a target for which it was not trained."""
+    target = deployment.target.model
+    if not draft.shares_target_kv or target in model.shares_kv_of:
+        return []
+    return [
+        f"{place}.shares_target_kv: {model.name} has weights of its own, so its keys and values are not those of "
+        f"{target}, also for the same prompt; a draft shares the target's KV only where it was trained to read it "
+        "(its catalog file says shares_kv_of; a head: head.shares_kv) or is a part of the target "
+        "(moe_subset.shares_kv): leave it out, and the draft keeps KV of its own"
+    ]
+
+
+def _window_problems(place: str, model: Model, draft: Draft) -> list[str]:
+    """A second window on layers that have one."""
+    if draft.window is None or not full_and_sliding_layers(model)[1]:
+        return []
+    return [
+        f"{place}: {full_and_sliding_layers(model)[1]} of the {model.num_layers} layers of {model.name} keep a window "
+        "of their own, and two windows in one cache are not modelled: leave it out, or take a draft without"
+    ]
 
 
 def _own_pass_problems(place: str, model: Model, draft: Draft, deployment: Deployment) -> list[str]:

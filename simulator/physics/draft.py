@@ -117,7 +117,7 @@ def modelled_draft(draft: PassCost, target: PassCost, propose: Proposed, shares_
     return DraftCost(
         passes=passes,
         one_pass=lambda sequences: _pass_s(Pass(draft, 1, 1), sequences),
-        prefill_s=(lambda tokens: 0.0) if shares_kv else _prefill(draft, 1),
+        prefill_s=_nothing if shares_kv else _prefill(draft, 1),
         prefill_context_s=0.0 if shares_kv else draft.prefill_context_s,
         flops_ratio=ratio,
         calibration=draft.calibration,
@@ -131,6 +131,8 @@ def head_draft(head: Head, first: PassCost, later: PassCost, target: PassCost, p
     pad that to the most that it can be, depth + 1 tokens. Parallel heads do all in one pass: those tokens, and a mask
     for every further position. Prompts pass through every module.
 
+    Where it shares the target's KV there is nothing to extend and no prompt to read.
+
     first, later: passes that read the target's hidden states, and passes on the head's own.
 
     vLLM `v1/spec_decode/eagle.py` (padded batches); SGLang `eagle_worker.py` (draft extend after verification).
@@ -139,17 +141,18 @@ def head_draft(head: Head, first: PassCost, later: PassCost, target: PassCost, p
     def passes(sequences: int, draft_tokens: int) -> Affine:
         rows = rows_of(propose, draft_tokens)
         depth = len(rows)
+        extended = 0 if head.shares_kv else depth
         if head.method == "parallel":
-            return _in_turn([Pass(first, 2 * depth, depth)] if depth else [], sequences)
-        extending = [Pass(first, n + depth, n) for n in rows[: head.modules]]
+            return _in_turn([Pass(first, depth + extended, depth)] if depth else [], sequences)
+        extending = [Pass(first, n + extended, n) for n in rows[: head.modules]]
         return _in_turn(extending + [Pass(later, n, n) for n in rows[head.modules :]], sequences)
 
     ratio = flops_per_token(first.model) / flops_per_token(target.model)
     return DraftCost(
         passes=passes,
         one_pass=lambda sequences: _pass_s(Pass(later, 1, 1), sequences),
-        prefill_s=_prefill(first, head.modules),
-        prefill_context_s=head.modules * first.prefill_context_s,
+        prefill_s=_nothing if head.shares_kv else _prefill(first, head.modules),
+        prefill_context_s=0.0 if head.shares_kv else head.modules * first.prefill_context_s,
         flops_ratio=ratio,
         calibration=first.calibration,
     )
@@ -210,6 +213,11 @@ def _in_turn(passes: Sequence[Pass], sequences: int) -> Affine:
         constant, slope = _pass_s(same[0], sequences)
         parts.append((len(same) * constant, len(same) * slope))
     return _sum(parts)
+
+
+def _nothing(tokens: int) -> float:
+    """Seconds of a prefill that is not needed."""
+    return 0.0
 
 
 def _prefill(draft: PassCost, times: int) -> Callable[[int], float]:

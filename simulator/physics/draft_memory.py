@@ -5,7 +5,7 @@ each, whichever a request is routed to. Knows nothing of what else fills the GPU
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from simulator.catalog.load import load_model, load_quantisation
@@ -37,7 +37,8 @@ class DraftMemory:
 
 def draft_memory(draft: Draft, target: Target) -> DraftMemory:
     """What a draft adds on the fullest GPU of a replica of the target."""
-    return MEMORY_OF[draft.way](draft, target)
+    held = MEMORY_OF[draft.way](draft, target)
+    return held if draft.window is None else replace(held, law=held.law.capped(draft.window.tokens))
 
 
 def router_bytes(speculation: Speculation) -> int:
@@ -49,7 +50,8 @@ def router_bytes(speculation: Speculation) -> int:
 
 def _model(draft: Draft, target: Target) -> DraftMemory:
     model = load_model(str(draft.model))
-    return DraftMemory(_own_checkpoint(model, draft, target), kv_law(model, draft.kv, draft.tensor_parallel), model)
+    law = NO_KV if draft.shares_kv else kv_law(model, draft.kv, draft.tensor_parallel)
+    return DraftMemory(_own_checkpoint(model, draft, target), law, model)
 
 
 def _own_checkpoint(model: Model, draft: Draft, target: Target, embedding: bool = True) -> int:
@@ -72,14 +74,16 @@ def _abstract(draft: Draft, target: Target) -> DraftMemory:
 def _head(draft: Draft, target: Target) -> DraftMemory:
     """Layers and input projection of each module; embedding and output head are the target's.
 
-    A reduced vocabulary has an output head of its own, one for all modules. Each layer of each module caches K and V.
+    A reduced vocabulary has an output head of its own, one for all modules. Each layer of each module caches K and V,
+    unless it reads the target's.
     """
     assert draft.head is not None
     module = head_model(load_model(target.model), draft.head)
     further = module.model_copy(update=SHARED_HEAD)
     weights = _own_checkpoint(module, draft, target, embedding=False)
     weights += (draft.head.modules - 1) * _own_checkpoint(further, draft, target, embedding=False)
-    return DraftMemory(weights, kv_law(module, draft.kv, draft.tensor_parallel).repeated(draft.head.modules))
+    law = kv_law(module, draft.kv, draft.tensor_parallel).repeated(draft.head.modules)
+    return DraftMemory(weights, NO_KV if draft.shares_kv else law)
 
 
 def _moe_subset(draft: Draft, target: Target) -> DraftMemory:
@@ -99,7 +103,7 @@ def _moe_subset(draft: Draft, target: Target) -> DraftMemory:
         expert_parallel=target.expert_parallel,
         embedding=False,
     ).per_gpu_bytes
-    law = NO_KV if draft.moe_subset.shares_kv else kv_law(served, target.kv, target.tensor_parallel)
+    law = NO_KV if draft.shares_kv else kv_law(served, target.kv, target.tensor_parallel)
     return DraftMemory(0 if draft.moe_subset.shares_weights else weights, law)
 
 

@@ -9,10 +9,12 @@ from simulator.physics.build import build_forward
 from simulator.physics.draft import Affine, DraftCost, abstract_draft, head_draft, modelled_draft, ngram_draft
 from simulator.physics.forward import Checkpoint, Forward, Machine, Split
 from simulator.physics.heads import after_the_first_pass, head_model
+from simulator.physics.kv import kv_law
 from simulator.physics.measured import MeasuredForward, measured_draft, surface_of, unknown_draft
 from simulator.physics.several import combined
 from simulator.physics.subset import subset_model
-from simulator.spec.draft import Draft, WeightDtype
+from simulator.physics.windows import windowed
+from simulator.spec.draft import Draft, KvDtype, WeightDtype
 from simulator.spec.policy import Quantisation
 from simulator.spec.speculation import DraftSpeculation, DynamicTree, Proposed
 
@@ -33,8 +35,14 @@ def drafting_cost(speculation: DraftSpeculation, served: Served, shares: Mapping
 
     shares: of the sequences that each routed draft works for; None: equal, where no workload is known. [0 to 1]
     """
-    costs = {name: COST_OF[draft.way](draft, served) for name, draft in speculation.drafts.items()}
+    costs = {name: _cost(draft, served) for name, draft in speculation.drafts.items()}
     return replace(combined(costs, speculation, shares), step_s=_step_s(speculation, served))
+
+
+def _cost(draft: Draft, served: Served) -> DraftCost:
+    """What a draft costs, its window included."""
+    cost = COST_OF[draft.way](draft, served)
+    return cost if draft.window is None else windowed(cost, draft.window.tokens)
 
 
 def _step_s(speculation: DraftSpeculation, served: Served) -> float:
@@ -82,8 +90,24 @@ def _model(draft: Draft, served: Served) -> DraftCost:
         measured = measured_draft(draft, served.target, model)
         if measured is not None:
             return measured
-    checkpoint = Checkpoint(model, quantisation_of(draft.weights), draft.kv)
-    return modelled_draft(forward_of(checkpoint, served.machine, _split(draft, served)), served.target, served.propose)
+    checkpoint = Checkpoint(model, quantisation_of(draft.weights), _kv_of(draft, served))
+    passes = _with_shared_kv(forward_of(checkpoint, served.machine, _split(draft, served)), draft, served)
+    return modelled_draft(passes, served.target, served.propose, draft.shares_kv)
+
+
+def _kv_of(draft: Draft, served: Served) -> KvDtype:
+    """Dtype of the KV that a draft's passes read: its own, or the target's where it shares that."""
+    return served.checkpoint.kv if draft.shares_kv else draft.kv
+
+
+def _with_shared_kv(passes: Forward | MeasuredForward, draft: Draft, served: Served) -> Forward | MeasuredForward:
+    """Passes that read the target's KV read a part of it on the host, where the target's own passes do."""
+    target = served.target
+    if not draft.shares_kv or not isinstance(passes, Forward) or not isinstance(target, Forward):
+        return passes
+    read, held = (kv_law(model, served.checkpoint.kv).bytes_per_token for model in (passes.model, target.model))
+    share = read / held if held else 0.0
+    return replace(passes, host=target.host._replace(position_s=share * target.host.position_s))
 
 
 def _abstract(draft: Draft, served: Served) -> DraftCost:
@@ -106,7 +130,7 @@ def _head(draft: Draft, served: Served) -> DraftCost:
     split, weights = _split(draft, served), quantisation_of(draft.weights)
     model = head_model(target, head)
     first, later = (
-        build_forward(Checkpoint(one, weights, draft.kv), machine, split)
+        _with_shared_kv(build_forward(Checkpoint(one, weights, _kv_of(draft, served)), machine, split), draft, served)
         for one in (model, after_the_first_pass(model, target, head))
     )
     return head_draft(head, first, later, served.target, served.propose)
@@ -122,8 +146,8 @@ def _moe_subset(draft: Draft, served: Served) -> DraftCost:
     subset = draft.moe_subset
     assert subset is not None
     checkpoint = served.checkpoint._replace(model=subset_model(served.checkpoint.model, subset))
-    passes = build_forward(checkpoint, served.machine, served.target.split)
-    return modelled_draft(passes, served.target, served.propose, subset.shares_kv)
+    passes = _with_shared_kv(build_forward(checkpoint, served.machine, served.target.split), draft, served)
+    return modelled_draft(passes, served.target, served.propose, draft.shares_kv)
 
 
 def _split(draft: Draft, served: Served) -> Split:

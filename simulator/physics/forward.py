@@ -68,6 +68,20 @@ class Split(NamedTuple):
         return self.tensor_parallel * self.data_parallel
 
 
+class HostKv(NamedTuple):
+    """The part of the target's KV that lies on the host, on a link that nothing hides."""
+
+    position_s: float = 0.0
+    """Seconds that a GPU's link takes for the part of one position: once to write it, once in each step that reads it.
+    """
+    chunk_tokens: int = 1
+    """Prompt tokens of a chunk, which read what came before them together."""
+
+
+NO_HOST = HostKv()
+"""All KV lies in HBM."""
+
+
 class Checkpoint(NamedTuple):
     """A model as it is stored."""
 
@@ -133,6 +147,7 @@ class Forward:
     calibration: Calibration
     between_s: tuple[float, float] = (0.0, 0.0)
     """Small kernels between the products, all layers: a constant, and per row (activations that cross HBM)."""
+    host: HostKv = NO_HOST
 
     def layers(self, rows: int, dealt_rows: int | None = None) -> LayersCost:
         """Seconds of all layers at `rows` tokens of the whole replica.
@@ -165,8 +180,9 @@ class Forward:
     def decode_attention(self, sequences: int, queries: int) -> tuple[float, float]:
         """Seconds of decode attention: a constant, and per position of the replica's context."""
         ranks = self.split.data_parallel
-        constant, slope = self.attention.decode_s(per_rank(sequences, ranks), queries)
-        return constant, slope / ranks
+        mine = per_rank(sequences, ranks)
+        constant, slope = self.attention.decode_s(mine, queries)
+        return constant + mine * queries * self.host.position_s, (slope + self.host.position_s) / ranks
 
     @property
     def step_s(self) -> float:
@@ -184,16 +200,19 @@ class Forward:
 
     def bound_by_flops(self, queries: int) -> bool:
         """Whether decode attention takes longer to multiply than to read."""
-        return self.attention.bound_by_flops(queries)
+        host_reads = self.host.position_s > self.attention.decode_s(1, queries)[1]
+        return self.attention.bound_by_flops(queries) and not host_reads
 
     def prefill_attention_s(self, tokens: int) -> float:
         """Seconds of prompt attention that do not depend on the positions attended to."""
-        return self.attention.prefill_s(per_rank(tokens, self.split.data_parallel))
+        mine = per_rank(tokens, self.split.data_parallel)
+        return self.attention.prefill_s(mine) + mine * self.host.position_s
 
     @property
     def prefill_context_s(self) -> float:
         """Seconds per pair of a prompt token and a position that it attends to, over the replica."""
-        return self.attention.prefill_context_s / self.split.data_parallel
+        reading_s = self.host.position_s / self.host.chunk_tokens
+        return (self.attention.prefill_context_s + reading_s) / self.split.data_parallel
 
     def _launch_s(self, eager: bool) -> float:
         """Time in which every operator is launched, or replayed from a graph."""

@@ -7,8 +7,8 @@ from math import ceil
 from simulator.spec.draft import KvDtype
 from simulator.spec.model import CompressedKv, Mla, Model
 
-KV_BYTES: dict[KvDtype, int] = {"fp32": 4, "bf16": 2, "fp8": 1}
-"""Bytes of a KV element; FP8's per-tensor scales are left out (a few bytes a layer)."""
+KV_BYTES: dict[KvDtype, int] = {"fp32": 4, "bf16": 2, "fp8": 1, "int8": 1}
+"""Bytes of a KV element; the scales of FP8 and INT8 are left out (a few bytes a layer)."""
 COMPRESSED_BF16_SLOPE_RATIO = 1.886
 """bf16 ÷ fp8 bytes per token of a compressed cache, whose indexer keys stay in 4 bits: 8,438 / 4,474 (DeepSeek-V4-Pro)
 and 5,893 / 3,125 (Flash), facts/models.yaml."""
@@ -48,14 +48,14 @@ class KvLaw:
             times * self.sliding_bytes_per_token,
         )
 
-    def read_bytes(self, sequences: int, context_tokens: float) -> float:
-        """Bytes that one decode step reads for `sequences` with `context_tokens` positions in all [bytes].
+    def capped(self, window_tokens: int) -> "KvLaw":
+        """The law of a cache that keeps so many tokens of a sequence; one without sliding layers.
 
-        Affine in the context: sliding layers count as full windows, too much only for contexts below the window. What a
-        sparse attention skips is not taken off.
+        >>> KvLaw(bytes_per_token=10).capped(4).bytes_at(8)
+        40
         """
-        per_sequence = self.fixed_bytes + self.sliding_bytes_per_token * self.window_tokens
-        return sequences * per_sequence + self.bytes_per_token * context_tokens
+        assert not self.sliding_bytes_per_token, "two windows in one cache: refused by checks"
+        return KvLaw(self.fixed_bytes, 0, window_tokens, self.bytes_per_token)
 
 
 def gqa_kv_bytes_per_token(
@@ -122,7 +122,7 @@ def full_and_sliding_layers(model: Model) -> tuple[int, int]:
 
 
 def _compressed_law(kv: CompressedKv, kv_dtype: KvDtype, state_bytes: int) -> KvLaw:
-    fixed, slope = (1.0, 1.0) if kv_dtype == "fp8" else (2.0, COMPRESSED_BF16_SLOPE_RATIO)
+    fixed, slope = (1.0, 1.0) if KV_BYTES[kv_dtype] == 1 else (2.0, COMPRESSED_BF16_SLOPE_RATIO)
     return KvLaw(state_bytes + ceil(fixed * kv.fixed_bytes_per_sequence), ceil(slope * kv.bytes_per_token))
 
 

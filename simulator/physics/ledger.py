@@ -5,19 +5,20 @@ The engines' own identity, closed to the byte. Knows nothing of time; what would
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import floor
 
 from simulator.catalog.load import load_engine, load_gpu, load_model, load_quantisation
 from simulator.physics.draft_memory import DraftMemory, draft_memory, router_bytes
 from simulator.physics.footprint import weight_bytes
 from simulator.physics.kv import KvLaw, block_bytes, kv_law, longest_sequence, sequence_blocks
+from simulator.physics.memory_rules import activation_peak_bytes, kv_room_bytes, usable_memory_bytes
 from simulator.physics.remedies import ways_to_fit
+from simulator.physics.windows import without_idle_windows
 from simulator.spec.deployment import Deployment, Engine
 from simulator.spec.hardware import GIB
 from simulator.spec.model import Model
 from simulator.spec.policy import EnginePolicy, MemoryRule
 
-CONTEXTS_TOKENS = (1024, 4096, 8192, 32768, 131072)
+CONTEXTS_TOKENS = (1024, 4096, 8192, 32768, 131072, 262144, 1048576)
 """Contexts at which a ledger counts sequences [tokens]."""
 
 
@@ -45,11 +46,15 @@ class LedgerRow:
     """CUDA context, collective buffers, what the engine reserves."""
     kv_budget_bytes: int
     """Room for KV on this GPU; 0 when nothing is left."""
+    kv_host_bytes: int
+    """Room on the host for the target's KV of this GPU."""
+    kv_host_share: float
+    """Share of the target's KV of every sequence that lies on the host [0 to 1]."""
     kv_bytes_per_token: Mapping[str, int]
     """On this GPU, `target` and `draft` (all drafts), sliding windows and fixed parts left out."""
     kv_bytes_per_token_by_draft: Mapping[str, int]
     kv_bytes_per_sequence_fixed: Mapping[str, int]
-    """On this GPU, `target` and `draft` (all drafts): recurrent state, and sliding windows when full."""
+    """On this GPU, `target` and `draft` (all drafts): recurrent state, and windows when full."""
     kv_block_tokens: int
     kv_pools: int
     """Groups of the replica with KV of their own (data-parallel attention); a sequence lives in one of them."""
@@ -82,6 +87,7 @@ class _Account:
     target_law: KvLaw
     block_tokens: int
     max_model_len: int
+    kv_host_bytes: int
 
     @property
     def draft_laws(self) -> tuple[KvLaw, ...]:
@@ -99,8 +105,25 @@ class _Account:
 
     @property
     def pool_blocks(self) -> int:
-        """Blocks of one pool [count]."""
-        return max(0, self.kv_room_bytes) // block_bytes(self.laws, self.block_tokens)
+        """Blocks of one pool: what both tiers hold, and what the drafts' KV, always in HBM, leaves room for [count]."""
+        hbm = max(0, self.kv_room_bytes)
+        blocks = (hbm + (self.kv_host_bytes if hbm else 0)) // block_bytes(self.laws, self.block_tokens)
+        return min(blocks, hbm // self.draft_block_bytes) if self.draft_block_bytes else blocks
+
+    @property
+    def draft_block_bytes(self) -> int:
+        """Bytes of a block that are the drafts' [bytes]."""
+        return self.block_tokens * sum(law.bytes_per_token for law in self.draft_laws)
+
+    @property
+    def host_share(self) -> float:
+        """Share of the target's KV on the host, so that both tiers are full together: HBM is used first [0 to 1].
+
+        What a block holds beyond the drafts' part is the target's, windows and state included.
+        """
+        targets = self.pool_blocks * (block_bytes(self.laws, self.block_tokens) - self.draft_block_bytes)
+        in_hbm = max(0, self.kv_room_bytes) - self.pool_blocks * self.draft_block_bytes
+        return max(0.0, 1.0 - in_hbm / targets) if targets and self.kv_host_bytes else 0.0
 
     @property
     def shortfall_bytes(self) -> int:
@@ -108,45 +131,8 @@ class _Account:
         blocks = sequence_blocks(self.laws, self.block_tokens, self.max_model_len)
         if blocks <= self.pool_blocks:
             return 0
-        return blocks * block_bytes(self.laws, self.block_tokens) - self.kv_room_bytes
-
-
-def usable_memory_bytes(visible_bytes: int, memory_fraction: float, budget_bytes: float | None = None) -> int:
-    """Memory that an engine may use on a GPU: a fraction of what CUDA shows, and no more than the budget [bytes].
-
-    >>> usable_memory_bytes(1000, 0.9)
-    900
-    >>> usable_memory_bytes(1000, 0.9, budget_bytes=800)
-    800
-
-    vLLM `gpu_worker.py` (gpu_memory_utilization × total memory).
-    """
-    share = visible_bytes * memory_fraction
-    return floor(share if budget_bytes is None else min(share, budget_bytes))
-
-
-def activation_peak_bytes(rule: MemoryRule, vocab_size: int, hidden_size: int, batched_tokens: int) -> int:
-    """Peak beside weights and KV, by the engine's rule: the sampler's logits plus the layers' buffers [bytes].
-
-    A = a·V + c·T·h with vocabulary V, step budget T [tokens] and hidden size h; a and c [bytes] are the rule's. Logits
-    are gathered, so tensor parallelism does not split them.
-    """
-    logits = rule.activation_bytes_per_vocab_entry * vocab_size
-    layers = rule.activation_bytes_per_batched_token_per_hidden * batched_tokens * hidden_size
-    return round(logits + layers)
-
-
-def kv_room_bytes(rule: MemoryRule, usable_bytes: int, used_bytes: int, memory_fraction: float) -> int:
-    """Room for KV under the two rules of engines; below 0 when the rest does not fit [bytes].
-
-    fraction_of_visible: usable − used. fraction_of_free: fraction × (usable − used), usable being all that CUDA shows.
-
-    vLLM `gpu_worker.py`; TensorRT-LLM `free_gpu_memory_fraction`.
-    """
-    free = usable_bytes - used_bytes
-    if rule.kind == "fraction_of_free" and free > 0:
-        return floor(memory_fraction * free)
-    return free
+        on_both = blocks * block_bytes(self.laws, self.block_tokens) - self.kv_host_bytes
+        return max(on_both, blocks * self.draft_block_bytes) - self.kv_room_bytes
 
 
 def memory_ledger(name: str, deployment: Deployment) -> tuple[LedgerRow, ...]:
@@ -171,6 +157,8 @@ def memory_ledger(name: str, deployment: Deployment) -> tuple[LedgerRow, ...]:
             activation_bytes=account.activation_bytes,
             runtime_bytes=account.runtime_bytes,
             kv_budget_bytes=max(0, account.kv_room_bytes),
+            kv_host_bytes=account.kv_host_bytes,
+            kv_host_share=account.host_share,
             kv_bytes_per_token={
                 "target": account.target_law.bytes_per_token,
                 "draft": sum(law.bytes_per_token for law in account.draft_laws),
@@ -198,6 +186,11 @@ def fits(deployment: Deployment) -> bool:
     return _account(deployment).shortfall_bytes == 0
 
 
+def host_share(deployment: Deployment) -> float:
+    """Share of the target's KV of every sequence that lies on the host [0 to 1]."""
+    return 0.0 if deployment.engine.kv_host_gb is None else _account(deployment).host_share
+
+
 def sequence_laws(deployment: Deployment) -> tuple[KvLaw, ...]:
     """KV laws of target and drafts on the replica's fullest GPU: what a sequence's blocks are counted with."""
     return _account(deployment).laws
@@ -217,16 +210,18 @@ def _reason(deployment: Deployment, account: _Account) -> str:
         sequences = _sequences_at(account, length) * deployment.target.data_parallel
         return f"holds {sequences:,} sequences of {length:,} tokens"
     room, short = account.kv_room_bytes / GIB, account.shortfall_bytes / GIB
+    host = f" and {account.kv_host_bytes / GIB:.2f} GiB on the host" if account.kv_host_bytes else ""
     longest = longest_sequence(account.laws, account.block_tokens, account.pool_blocks, length)
     ways = ways_to_fit(deployment, longest, fits)
     would = "; ".join(ways) or "no single change of split, KV, length, weights or draft"
     return (
-        f"one sequence of {length:,} tokens lacks {short:.2f} GiB on each GPU, whose room for KV is {room:.2f} GiB; "
-        f"what would fit: {would}"
+        f"one sequence of {length:,} tokens lacks {short:.2f} GiB on each GPU, whose room for KV is {room:.2f} GiB"
+        f"{host}; what would fit: {would}"
     )
 
 
 def _account(deployment: Deployment) -> _Account:
+    deployment = without_idle_windows(deployment)
     gpu, policy = load_gpu(deployment.gpu), load_engine(deployment.engine.policy)
     target, engine, rule = deployment.target, deployment.engine, policy.memory
     model = load_model(target.model)
@@ -260,6 +255,7 @@ def _account(deployment: Deployment) -> _Account:
         target_law=kv_law(model, target.kv, target.tensor_parallel),
         block_tokens=engine.kv_block_tokens or policy.scheduler.kv_block_tokens,
         max_model_len=engine.max_model_len or model.max_position,
+        kv_host_bytes=round((engine.kv_host_gb or 0.0) * 1e9),
     )
 
 

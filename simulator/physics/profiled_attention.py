@@ -9,6 +9,7 @@ from simulator.physics.attention import attention_flops
 from simulator.physics.kv import full_and_sliding_layers
 from simulator.physics.linear import interpolate
 from simulator.spec.draft import KvDtype
+from simulator.spec.hardware import measured_kv
 from simulator.spec.model import Model
 from simulator.spec.profile import DecodeTable, Heads, PrefillTable, Profile
 
@@ -89,7 +90,10 @@ def profiled_attention(profile: Profile, model: Model, kv: KvDtype, tensor_paral
     groups: list[LayerGroup] = []
     derived: list[str] = []
     tables: list[DecodeTable] = []
-    for layers, wanted in _layers(model, kv, tensor_parallel):
+    known = measured_kv(kv)
+    if kv != known:
+        derived.append(f"attention on {kv} KV: as on {known}")
+    for layers, wanted in _layers(model, known, tensor_parallel):
         decode = nearest(profile.decode_attention, wanted)
         prefill = nearest(profile.prefill_attention, wanted)
         if decode is None or prefill is None:

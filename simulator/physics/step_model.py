@@ -14,6 +14,8 @@ from simulator.physics.experts import touched_share
 from simulator.physics.forward import Checkpoint, Forward, HeadCost, LayersCost, Machine, Split, per_rank
 from simulator.physics.measured import MeasuredForward
 from simulator.physics.step import StepCost, StepShape
+from simulator.physics.tiers import with_host_kv
+from simulator.physics.windows import without_idle_windows
 from simulator.spec.deployment import Deployment
 from simulator.spec.profile import Profile
 
@@ -221,6 +223,7 @@ def step_model_with(
     profile: Profile | None, deployment: Deployment, draft_shares: Mapping[str, float] | None = None
 ) -> CatalogStepModel:
     """The step model from these measured curves; each part that they lack, or all without any, from the catalog."""
+    deployment = without_idle_windows(deployment)
     gpu = load_gpu(deployment.gpu)
     policy = load_engine(deployment.engine.policy)
     graphs = deployment.engine.cuda_graph_max_tokens
@@ -234,7 +237,8 @@ def step_model_with(
     served = deployment.target
     checkpoint = Checkpoint(load_model(served.model), quantisation_of(served.weights), served.kv, served.unquantised)
     split = Split(served.tensor_parallel, served.data_parallel, served.expert_parallel)
-    plain = CatalogStepModel(forward_of(checkpoint, machine, split), NO_DRAFT, 0)
+    forward = with_host_kv(forward_of(checkpoint, machine, split), checkpoint.kv, deployment)
+    plain = CatalogStepModel(forward, NO_DRAFT, 0)
     speculation = deployment.speculation
     if speculation.kind == "none":
         return plain

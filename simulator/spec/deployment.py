@@ -88,6 +88,11 @@ class Engine(Spec):
     """Share of the CUDA-visible memory that the engine may use."""
     hbm_budget_gb: Positive | None = None
     """Cap on what a GPU may use [10^9 bytes], below the memory fraction."""
+    kv_host_gb: Positive | None = None
+    """Memory of the host for the target's KV, for each GPU [10^9 bytes]; the share of every sequence's KV that lies
+    there stays there, and each step reads it over the link."""
+    kv_host_link: Literal["pcie", "internode"] | None = None
+    """Link to that memory, with the GPU's own share of it: pcie (default), or internode for that of another node."""
     scheduler: Literal["fcfs", "shortest_prompt", "priority"] = "fcfs"
     """Order of the waiting requests."""
     prefix_cache: Flag | None = None
@@ -101,6 +106,12 @@ class Engine(Spec):
     """Prompts wait for company while others decode."""
     cuda_graph_max_tokens: Annotated[int, Field(strict=True, ge=0, le=10**9)] | None = None
     """Steps with more rows than this run without CUDA graphs."""
+
+    @model_validator(mode="after")
+    def _host_has_memory(self) -> Self:
+        if self.kv_host_link is not None and self.kv_host_gb is None:
+            raise ValueError("kv_host_link leads to no memory: give kv_host_gb, or leave it out")
+        return self
 
 
 class Router(Spec):

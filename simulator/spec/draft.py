@@ -8,7 +8,7 @@ from simulator.spec.acceptance import Acceptance
 from simulator.spec.base import Count, CountOrZero, Flag, Fraction, Name, NotNegative, Positive, Spec
 
 WeightDtype = Literal["fp32", "bf16", "fp8", "fp8_block", "int8", "awq_int4", "mxfp4", "nvfp4"]
-KvDtype = Literal["fp32", "bf16", "fp8"]
+KvDtype = Literal["fp32", "bf16", "fp8", "int8"]
 
 
 class AbstractDraft(Spec):
@@ -23,6 +23,20 @@ class AbstractDraft(Spec):
     """Draft weights [10^9 bytes], over the whole replica."""
     kv_bytes_per_token: CountOrZero
     """Draft KV bytes per token of context, over the whole replica."""
+
+
+class Window(Spec):
+    """What a draft keeps of a sequence: its first tokens and its last ones (StreamingLLM, arXiv:2309.17453)."""
+
+    sinks: CountOrZero = 4
+    """First tokens of the sequence that stay [tokens]."""
+    recent: Count
+    """Last tokens of the sequence [tokens]."""
+
+    @property
+    def tokens(self) -> int:
+        """Most tokens of a sequence that the draft holds and reads."""
+        return self.sinks + self.recent
 
 
 class Head(Spec):
@@ -41,6 +55,8 @@ class Head(Spec):
     """Width of its MLP (default: the target's dense one, else that of the experts that a token uses)."""
     vocab_size: Count | None = None
     """Reduced draft vocabulary with an output head of its own (default: the target's vocabulary and head)."""
+    shares_kv: Flag = False
+    """Whether it was trained to read the target's own KV (frozen-KV MTP): it keeps none and reads no prompt."""
 
 
 class Ngram(Spec):
@@ -78,6 +94,13 @@ WAYS = ("model", "abstract", "measured", "head", "ngram", "moe_subset")
 """How a draft is given, exactly one of these."""
 OWN_CHECKPOINT = ("model", "head")
 """Ways with weights, KV and a split that are chosen here."""
+KEEPS_KV = ("model", "head", "moe_subset")
+"""Ways that read KV of a known size, which a window can cap."""
+WHO_SHARES = {
+    "head": "a head that was trained on the target's KV says head.shares_kv",
+    "moe_subset": "a subset of the target's experts says moe_subset.shares_kv",
+} | dict.fromkeys(("abstract", "measured", "ngram"), "this draft has no KV of a known layout: leave it out")
+"""Way other than a model → how such a draft shares the target's KV."""
 
 
 class Draft(Spec):
@@ -99,6 +122,11 @@ class Draft(Spec):
     kv: KvDtype = "bf16"
     tensor_parallel: Count = 1
     """GPUs over which the draft is split; below the target's, the other GPUs wait for it."""
+    window: Window | None = None
+    """Cap on the draft's KV of a sequence; what it costs in acceptance at long contexts is for `by_context` to say."""
+    shares_target_kv: Flag = False
+    """Whether a `model` reads the target's KV in place of its own: only one whose catalog file says that it was trained
+    to. A head or a subset of experts says so itself, by its `shares_kv`."""
     acceptance: dict[Name, Acceptance]
     """By class of the workload; `all` stands for every class that is not named."""
 
@@ -113,12 +141,22 @@ class Draft(Spec):
             unused = {"weights", "kv", "tensor_parallel"} & self.model_fields_set
             if unused:
                 raise ValueError(f"a draft by `{ways[0]}` has no {', '.join(sorted(unused))}: its costs follow from it")
+        if self.window is not None and ways[0] not in KEEPS_KV:
+            raise ValueError(f"a draft by `{ways[0]}` has no KV of its own to cap: leave window out")
+        if self.shares_target_kv and ways[0] != "model":
+            raise ValueError(f"shares_target_kv is for drafts by `model`; {WHO_SHARES[ways[0]]}")
         return self
 
     @property
     def way(self) -> str:
         """How it is given: a name in WAYS."""
         return next(way for way in WAYS if getattr(self, way) is not None)
+
+    @property
+    def shares_kv(self) -> bool:
+        """Whether it reads the target's KV and holds none."""
+        by_part = any(part is not None and part.shares_kv for part in (self.head, self.moe_subset))
+        return self.shares_target_kv or by_part
 
     def acceptance_of(self, class_name: str) -> Acceptance:
         """What is accepted of it in requests of a class of the workload."""

@@ -58,6 +58,11 @@ class LinearEfficiency(Spec):
     source: str
 
 
+def measured_kv(kv: KvDtype) -> Literal["fp32", "bf16", "fp8"]:
+    """The KV dtype whose kernels stand for another's: int8 has the bytes of fp8, and no table of it is at hand."""
+    return "fp8" if kv == "int8" else kv
+
+
 AttentionPoint = tuple[Count, Count, Positive]
 """(batch, context tokens, TB/s)"""
 
@@ -77,14 +82,15 @@ class AttentionEfficiency(Spec):
 
     def points_for(self, engine: str, kv: KvDtype) -> tuple[AttentionPoint, ...]:
         """Points of this engine and KV dtype: its own, else vLLM's of that dtype, else `points`."""
-        if kv == "fp32":
+        known = measured_kv(kv)
+        if known == "fp32":
             return self.points
-        own = self.tables.get(engine, {}).get(kv)
-        return own or self.tables.get("vllm", {}).get(kv) or self.points
+        own = self.tables.get(engine, {}).get(known)
+        return own or self.tables.get("vllm", {}).get(known) or self.points
 
     def layer_kv_bytes_for(self, kv: KvDtype) -> int:
         """KV bytes per token of the measured layer, at this KV dtype."""
-        return self.layer_kv_bytes_per_token * {"fp32": 4, "bf16": 2, "fp8": 1}[kv] // 2
+        return self.layer_kv_bytes_per_token * {"fp32": 4, "bf16": 2, "fp8": 1, "int8": 1}[kv] // 2
 
 
 class BoardPower(Spec):

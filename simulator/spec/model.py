@@ -96,6 +96,8 @@ class Model(Spec):
     recurrent_state_bytes: CountOrZero = 0
     """State of linear-attention layers per sequence, whatever its length [bytes]."""
     compressed_kv: CompressedKv | None = None
+    shares_kv_of: tuple[Name, ...] = ()
+    """Models whose KV this one was trained to read as a draft, layer by layer, in place of its own."""
     published: PublishedParams | None = None
     source: str
     notes: Text = ""

@@ -8,7 +8,8 @@ import pytest
 from simulator.catalog.load import load_engine, load_gpu, load_model, load_quantisation, names
 from simulator.physics.footprint import parameters, weight_bytes
 from simulator.physics.kv import kv_law
-from simulator.physics.ledger import activation_peak_bytes, kv_room_bytes, memory_ledger, usable_memory_bytes
+from simulator.physics.ledger import memory_ledger
+from simulator.physics.memory_rules import activation_peak_bytes, kv_room_bytes, usable_memory_bytes
 from simulator.spec.deployment import Deployment
 
 GIB = 2**30

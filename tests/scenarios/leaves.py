@@ -21,6 +21,7 @@ TIGHT = (
     "deployments.it.engine.hbm_budget_gb=21.6",
     "workload.arrivals.rate_per_s=60",
 )
+HOST = ("deployments.it.engine.kv_host_gb=9",)
 MOE = ("deployments.it.target={model: qwen3-30b-a3b, weights: bf16, tensor_parallel: 2}",)
 TINY = ("deployments.it.target.model=llama-3.2-1b",)
 FP8 = ("deployments.it.target.weights=fp8",)
@@ -165,6 +166,8 @@ ENGINE = [
     leaf(f"{IT}engine.kv_block_tokens", (), "64", "memory"),
     leaf(f"{IT}engine.memory_fraction", (), "0.5", "memory"),
     leaf(f"{IT}engine.hbm_budget_gb", (), "50", "memory"),
+    leaf(f"{IT}engine.kv_host_gb", HOST, "1", "memory"),
+    leaf(f"{IT}engine.kv_host_link", HOST, "internode", "requests"),
     leaf(f"{IT}engine.scheduler", (*QUEUE, *UNEVEN), "shortest_prompt", "requests"),
     leaf(f"{IT}engine.prefix_cache", (*SHARED, "deployments.it.engine.prefix_cache=true"), "false", "requests"),
     leaf(f"{IT}engine.admission", TIGHT, "no_eviction", "requests"),

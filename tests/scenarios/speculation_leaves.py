@@ -52,6 +52,7 @@ HEAD = drafted(model="head: {method: eagle}")
 MOE_HEAD = (*MOE, *HEAD)
 LOOKUP = drafted(model="ngram: {}")
 SUBSET = (*MOE, *drafted(model="moe_subset: {resident_experts: 16, active_experts: 2}"))
+CAPPED = drafted(model=f"{SMALL}, window: {{sinks: 4, recent: 100}}")
 TREE = treed("{shape: tree, widths: [2, 1]}")
 NODES = treed("{shape: nodes, paths: [[0], [1], [0, 0]]}")
 DYNAMIC = treed("{shape: dynamic_tree, depth: 2, top_k: 2, nodes: 4}")
@@ -78,6 +79,9 @@ SPECULATION = [
     leaf(f"{DRAFT}weights", SPEC, "fp8", "requests"),
     leaf(f"{DRAFT}kv", SPEC, "fp8", "memory"),
     leaf(f"{DRAFT}tensor_parallel", (*SPEC, "deployments.it.target.tensor_parallel=2"), "2", "requests"),
+    leaf(f"{DRAFT}window.sinks", CAPPED, "8", "requests"),
+    leaf(f"{DRAFT}window.recent", CAPPED, "50", "memory"),
+    leaf(f"{DRAFT}shares_target_kv", SPEC, "true", "refused"),
     leaf(f"{ACCEPTED}survival", SPEC, "[0.9, 0.3]", "requests"),
     leaf(f"{ACCEPTED}tokens_per_step", COUNTED, "2.5", "requests"),
     leaf(f"{ACCEPTED}at", COUNTED, "4", "requests"),
@@ -100,6 +104,7 @@ SPECULATION = [
     leaf(f"{DRAFT}head.dense", MOE_HEAD, "false", "memory"),
     leaf(f"{DRAFT}head.intermediate_size", HEAD, "2048", "requests"),
     leaf(f"{DRAFT}head.vocab_size", HEAD, "32000", "requests"),
+    leaf(f"{DRAFT}head.shares_kv", HEAD, "true", "memory"),
     leaf(f"{DRAFT}ngram.host_us_per_sequence", LOOKUP, "50", "requests"),
     leaf(f"{DRAFT}moe_subset.resident_experts", SUBSET, "32", "requests"),
     leaf(f"{DRAFT}moe_subset.active_experts", SUBSET, "4", "requests"),

@@ -65,13 +65,6 @@ def test_a_compressed_cache_is_as_its_engine_stores_it_and_less_than_twice_that_
     assert bf16.bytes_per_token == pytest.approx(5893, abs=2)
 
 
-@given(models, st.integers(1, 64), st.integers(1024, 100_000))
-def test_a_step_reads_what_its_sequences_hold(name, sequences, length):
-    law = kv_law(load_model(name), "bf16")
-
-    assert law.read_bytes(sequences, sequences * length) == sequences * law.bytes_at(length)
-
-
 @given(laws, st.sampled_from([1, 16, 32]), tokens)
 def test_a_sequences_blocks_hold_its_bytes_and_one_token_more_never_takes_fewer(laws, block_tokens, length):
     blocks = sequence_blocks(laws, block_tokens, length)

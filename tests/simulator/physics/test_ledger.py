@@ -7,13 +7,8 @@ from hypothesis import strategies as st
 from simulator.catalog.load import load_engine, load_gpu, names
 from simulator.errors import CatalogError
 from simulator.physics.kv import sequence_blocks
-from simulator.physics.ledger import (
-    CONTEXTS_TOKENS,
-    activation_peak_bytes,
-    kv_room_bytes,
-    memory_ledger,
-    sequence_laws,
-)
+from simulator.physics.ledger import CONTEXTS_TOKENS, memory_ledger, sequence_laws
+from simulator.physics.memory_rules import activation_peak_bytes, kv_room_bytes
 from tests.simulator.physics.toys import deployment, ledger
 
 GIB = 2**30
