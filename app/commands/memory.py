@@ -23,6 +23,7 @@ Length = Annotated[int | None, typer.Option("--max-model-len", min=1, help="Long
 Batched = Annotated[int | None, typer.Option("--max-num-batched-tokens", min=1, help="Token budget of a step.")]
 Fraction = Annotated[float | None, typer.Option("--memory-fraction", help="Share of the memory the engine may use.")]
 Budget = Annotated[float | None, typer.Option("--hbm-budget-gb", help="Cap on what a GPU may use [10^9 bytes].")]
+Host = Annotated[float | None, typer.Option("--kv-host-gb", help="Host memory for KV, of each GPU [10^9 bytes].")]
 Policy = Annotated[str | None, typer.Option("--policy", help="Engine policy, by default vllm; or trtllm, sglang.")]
 
 
@@ -42,6 +43,7 @@ def memory(
     max_num_batched_tokens: Batched = None,
     memory_fraction: Fraction = None,
     hbm_budget_gb: Budget = None,
+    kv_host_gb: Host = None,
     policy: Policy = None,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -67,6 +69,7 @@ def memory(
         max_num_batched_tokens=max_num_batched_tokens,
         memory_fraction=memory_fraction,
         hbm_budget_gb=hbm_budget_gb,
+        kv_host_gb=kv_host_gb,
     )
     if file is not None:
         if gpu is not None or target or engine:

@@ -23,6 +23,7 @@ PARTS = (
 )
 """Field, name, colour, pattern, formula: never told apart by colour alone."""
 
+HOST = ("KV on the host", "#79b8c9", "|", "what the engine may keep of the target's KV beyond HBM")
 UNUSED = ("unused", "rgba(128, 128, 128, 0.18)")
 PATTERN = {"solidity": 0.2, "fillmode": "overlay", "fgcolor": "#fff", "fgopacity": 0.55}
 BAR_PX, ROOM_PX = 44, 150
@@ -30,7 +31,10 @@ BAR_PX, ROOM_PX = 44, 150
 
 
 def ledger_figure(rows: Sequence[Row]) -> go.Figure:
-    """What a GPU's memory goes to; a red upright ends the memory, a tick what the engine may use of it."""
+    """What a GPU's memory goes to; a red upright ends the memory, a tick what the engine may use of it.
+
+    What lies on the host stands beyond the red upright.
+    """
     names = [role_name(row) for row in rows]
     shown = figure("GB (10⁹ bytes) per GPU", "", height=ROOM_PX + BAR_PX * max(len(rows), 1))
     for field, name, colour, pattern, says in PARTS:
@@ -46,6 +50,10 @@ def ledger_figure(rows: Sequence[Row]) -> go.Figure:
             )
     left = [max(float(row["hbm_bytes"]) - used_bytes(row), 0.0) for row in rows]
     _bars(shown, rows, left, UNUSED[0], {"color": UNUSED[1]}, "HBM − all before")
+    host = [float(row["kv_host_bytes"]) for row in rows]
+    if any(host):
+        name, colour, pattern, says = HOST
+        _bars(shown, rows, host, name, {"color": colour, "pattern": PATTERN | {"shape": pattern}}, says)
     _uprights(shown, names, [float(row["usable_bytes"]) for row in rows], "what the engine may use", "#808080")
     _uprights(shown, names, [float(row["hbm_bytes"]) for row in rows], "HBM, as CUDA shows it", LIMIT)
     shown.update_layout(barmode="stack", bargap=0.35, legend={"traceorder": "normal"})
@@ -122,6 +130,8 @@ def ledger_alt(rows: Sequence[Row]) -> str:
     said = []
     for row in rows:
         parts = ", ".join(f"{name} {gigabytes(row[field])}" for field, name, *_ in PARTS if row[field])
+        if row["kv_host_bytes"]:
+            parts += f", and {HOST[0]} {gigabytes(row['kv_host_bytes'])} ({percent(row['kv_host_share'])} of it)"
         verdict = "fits" if row["fits"] else f"lacks {gigabytes(row['shortfall_bytes'])}"
         said.append(
             f"{row['deployment']} ({row['role']}) on {row['gpu']}, {gigabytes(row['hbm_bytes'])}: {parts}; {verdict}"

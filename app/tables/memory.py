@@ -27,6 +27,8 @@ PARTS = (
 UNUSED = "·"
 BAR_WIDTH = 72
 MOST_COLUMNS = 4
+ALWAYS_SHOWN_TOKENS = 131_072
+"""Context up to which sequences are counted whatever the deployments serve [tokens]."""
 
 
 def memory_blocks(rows: Sequence[Row], width: int) -> Iterator["RenderableType"]:
@@ -95,10 +97,17 @@ def ledger_table(rows: Sequence[Row]) -> Table:
             table.add_row(shown, *(_bytes(row[field]) for row in rows))
         if field == "draft_weights_bytes":
             _add_drafts(table, rows)
-    table.add_row("KV bytes per token", *(_per_token(row) for row in rows), end_section=True)
+    if any(row["kv_host_bytes"] for row in rows):
+        table.add_row("room for KV on the host", *(_bytes(row["kv_host_bytes"]) for row in rows))
+        table.add_row("  target's KV that lies there", *(percent(row["kv_host_share"]) for row in rows))
+    table.add_row("KV bytes per token", *(_split(row["kv_bytes_per_token"]) for row in rows))
+    if any(any(row["kv_bytes_per_sequence_fixed"].values()) for row in rows):
+        table.add_row("  and per sequence", *(_split(row["kv_bytes_per_sequence_fixed"]) for row in rows))
+    table.add_section()
     table.add_row(Text("per replica", style="bold"), *([""] * len(rows)))
     table.add_row("KV tokens", *(count(row["kv_tokens"]) for row in rows))
-    for length in rows[0]["max_sequences_at"]:
+    longest = max(ALWAYS_SHOWN_TOKENS, *(int(row["max_model_len"]) for row in rows))
+    for length in (length for length in rows[0]["max_sequences_at"] if int(length) <= longest):
         cells = (count(_at(row, length)) for row in rows)
         table.add_row(f"sequences of {context(int(length))}", *cells)
     return table
@@ -120,9 +129,9 @@ def _bytes(num_bytes: int) -> str:
     return f"{gigabytes(num_bytes)} ({gib(num_bytes)})" if num_bytes else "0"
 
 
-def _per_token(row: Row) -> str:
-    per_token = row["kv_bytes_per_token"]
-    target, draft = per_token.get("target", 0), per_token.get("draft", 0)
+def _split(held: Mapping[str, int]) -> str:
+    """Bytes of the target's KV, and of the drafts'."""
+    target, draft = held.get("target", 0), held.get("draft", 0)
     if not draft:
         return count(target)
     return f"{count(target)} + {count(draft)} draft ({percent(draft / (target + draft))})"

@@ -208,7 +208,8 @@ def _reason(deployment: Deployment, account: _Account) -> str:
     length = account.max_model_len
     if account.shortfall_bytes == 0:
         sequences = _sequences_at(account, length) * deployment.target.data_parallel
-        return f"holds {sequences:,} sequences of {length:,} tokens"
+        host = f", {account.host_share:.0%} of the target's KV on the host" if account.kv_host_bytes else ""
+        return f"holds {sequences:,} sequences of {length:,} tokens{host}"
     room, short = account.kv_room_bytes / GIB, account.shortfall_bytes / GIB
     host = f" and {account.kv_host_bytes / GIB:.2f} GiB on the host" if account.kv_host_bytes else ""
     longest = longest_sequence(account.laws, account.block_tokens, account.pool_blocks, length)

@@ -162,3 +162,11 @@ def test_several_drafts_stand_below_one_another_and_a_single_one_does_not():
     names = [line.split()[0] for line in text.splitlines() if line.startswith("  ") and " GB (" in line]
     assert names[-3:] == ["code", "math", "(router)"]
     assert "small" not in text
+
+
+def test_the_table_tells_both_tiers_and_what_a_window_holds():
+    table = toys.call(*FLAGS, "--kv-host-gb", "50").stdout
+
+    assert "room for KV on the host" in table
+    assert "50.0 GB" in table
+    assert "of the target's KV on the host" in table

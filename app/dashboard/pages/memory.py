@@ -134,12 +134,23 @@ def _table(rows: Sequence[Row]) -> list[dict[str, str]]:
     """The ledger's bytes, a column for each GPU role."""
     lines = [("HBM", "hbm_bytes"), ("usable", "usable_bytes"), *((name, field) for field, name, *_ in figures.PARTS)]
     table = [{"per GPU": name} | {row["deployment"]: gigabytes(row[field]) for row in rows} for name, field in lines]
-    tokens = {"per GPU": "KV bytes per token"}
-    return [*table, tokens | {row["deployment"]: _per_token(row) for row in rows}]
+    if any(row["kv_host_bytes"] for row in rows):
+        table.append({"per GPU": "KV on the host"} | {row["deployment"]: _on_host(row) for row in rows})
+    held = [("KV bytes per token", "kv_bytes_per_token"), ("KV bytes per sequence", "kv_bytes_per_sequence_fixed")]
+    for name, field in held:
+        if any(any(row[field].values()) for row in rows):
+            table.append({"per GPU": name} | {row["deployment"]: _split(row[field]) for row in rows})
+    return table
 
 
-def _per_token(row: Row) -> str:
-    target, draft = row["kv_bytes_per_token"]["target"], row["kv_bytes_per_token"]["draft"]
+def _on_host(row: Row) -> str:
+    """Room on the host, and the share of every sequence that lies there."""
+    return f"{gigabytes(row['kv_host_bytes'])}, {percent(row['kv_host_share'])} of the target's KV"
+
+
+def _split(held: Mapping[str, int]) -> str:
+    """Bytes of target and drafts together, and the drafts' share."""
+    target, draft = held["target"], held["draft"]
     return f"{count(target + draft)}" + (f", {percent(draft / (target + draft))} draft" if draft else "")
 
 

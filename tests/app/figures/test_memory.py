@@ -44,3 +44,13 @@ def test_what_several_drafts_hold_is_told_by_draft():
     shown = figures.ledger_figure([ledger_row(draft_weights_bytes=3.3e9, **drafts)])
 
     assert "code 2.0 GB, math 1.0 GB, (router) 0.3 GB · " in texts(shown)
+
+
+def test_what_lies_on_the_host_stands_beyond_the_memory():
+    shown = figures.ledger_figure([ledger_row(kv_host_bytes=50e9, kv_host_share=0.4)])
+    bars = [trace for trace in shown.data if trace.type == "bar"]
+
+    assert (bars[-1].name, sum(trace.x[0] for trace in bars)) == ("KV on the host", 150.0)
+    assert "and KV on the host 50.0 GB (40 % of it)" in figures.ledger_alt(
+        [ledger_row(kv_host_bytes=50e9, kv_host_share=0.4)]
+    )

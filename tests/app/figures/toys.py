@@ -38,7 +38,7 @@ def ledger_row(deployment: str = "h200", **changes: Any) -> dict[str, Any]:
         "deployment": deployment, "role": "target", "gpu": "h200-sxm", "hbm_bytes": 100e9, "usable_bytes": 90e9,
         "target_weights_bytes": 40e9, "draft_weights_bytes": 0, "draft_weights_bytes_by_draft": {},
         "router_weights_bytes": 0, "activation_bytes": 5e9, "runtime_bytes": 1e9,
-        "kv_budget_bytes": 44e9, "kv_tokens": 1000, "max_sequences_at": {1024: 80, 8192: 10, 131072: 0}, "fits": True,
+        "kv_host_bytes": 0, "kv_host_share": 0.0, "kv_budget_bytes": 44e9, "kv_tokens": 1000, "max_sequences_at": {1024: 80, 8192: 10, 131072: 0}, "fits": True,
         "shortfall_bytes": 0, "reason": "",
     }  # fmt: skip
     return made | changes
