@@ -11,6 +11,8 @@ from simulator.errors import ScenarioError
 
 SUFFIXES = (".yaml", ".yml")
 STARTER_FILE = "starter.yaml.tmpl"
+FOLDERS = ("article",)
+"""Folders of built-in scenarios beside those that stand alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +26,16 @@ class Source:
     text: str
 
 
-def _built_in() -> dict[str, Traversable]:
-    entries = sorted(resources.files("scenarios").iterdir(), key=lambda entry: entry.name)
-    return {entry.name.removesuffix(".yaml"): entry for entry in entries if entry.name.endswith(".yaml")}
+def _built_in(folder: str = "") -> dict[str, Traversable]:
+    """Name → file of the built-in scenarios of a folder."""
+    entries = sorted(resources.files("scenarios").joinpath(folder).iterdir(), key=lambda entry: entry.name)
+    before = f"{folder}/" if folder else ""
+    return {before + entry.name.removesuffix(".yaml"): entry for entry in entries if entry.name.endswith(".yaml")}
 
 
-def builtin_names() -> list[str]:
-    """Names of the built-in scenarios."""
-    return list(_built_in())
+def builtin_names(folder: str = "") -> list[str]:
+    """Names of the built-in scenarios, by default of those that are in no folder."""
+    return list(_built_in(folder))
 
 
 def read_starter() -> str:
@@ -40,10 +44,14 @@ def read_starter() -> str:
 
 
 def find_scenarios(path: str | Path) -> list[str]:
-    """What to load for an argument: the YAML files of a folder in order of name, else the argument itself."""
+    """What to load for an argument: the YAML files of a folder in order of name, else the argument itself.
+
+    A built-in folder is found from anywhere, by its name or its path in a clone.
+    """
     folder = Path(path)
     if not _is(folder, Path.is_dir):
-        return [str(path)]
+        name = _without_root(str(path).rstrip("/\\"))
+        return builtin_names(name) if name in FOLDERS else [str(path)]
     found = sorted(
         str(entry) for entry in folder.iterdir() if entry.suffix in SUFFIXES and not entry.name.startswith(".")
     )
@@ -61,18 +69,27 @@ def read_source(path: str | Path, text: str | None = None) -> Source:
         raise ScenarioError(f"{name}: a folder; name one of its files")
     if _is(Path(path), Path.exists):
         return Source(name, Path(path), _decoded(name, lambda: Path(path).read_bytes()))
-    entry = _built_in().get(_builtin_name(name))
+    own = _builtin_name(name)
+    folder = own.rpartition("/")[0]
+    entry = _built_in(folder).get(own) if folder in ("", *FOLDERS) else None
     if entry is None:
         raise ScenarioError(f"{name}: no such file and no such built-in scenario; {_suggestions(name)}")
-    file = f"scenarios/{entry.name}"
+    file = f"scenarios/{own}.yaml"
     with resources.as_file(entry) as real:
         return Source(file, real, _decoded(file, entry.read_bytes))
 
 
 def _builtin_name(name: str) -> str:
-    """A built-in's name as it may be written: bare, with a suffix, or as a path in a clone."""
-    folder, _, last = name.replace("\\", "/").rpartition("/")
-    return last.removesuffix(".yaml") if folder in ("", "scenarios", "./scenarios") else ""
+    """A built-in's name as it may be written: bare, with a suffix, or as a path in a clone.
+
+    >>> _builtin_name("./scenarios/article/under_7b.yaml"), _builtin_name("elsewhere/saturated.yaml")
+    ('article/under_7b', 'elsewhere/saturated')
+    """
+    return _without_root(name).removesuffix(".yaml")
+
+
+def _without_root(name: str) -> str:
+    return name.replace("\\", "/").removeprefix("./").removeprefix("scenarios/")
 
 
 def _suggestions(name: str) -> str:
