@@ -34,6 +34,7 @@ def test_the_built_in_scenarios_are_those():
         "h200_vs_b200_chat",
         "llama_405b",
         "long_context",
+        "long_context_split_cache",
         "moe_subset",
         "multi_draft_code_math_prose",
         "offline_batch",
