@@ -1,6 +1,6 @@
 """`specfleet estimate`: the comparison from the steady state, in milliseconds."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,11 +9,20 @@ from app.options import Debug, File, Json, Quiet, Sets
 if TYPE_CHECKING:
     from scenarios.load import LoadedScenario, Point
 
+WhenToSpeculate = Annotated[
+    bool,
+    typer.Option(
+        "--surface",
+        help="Instead: when each draft pays, by sequences in flight, acceptance and cost of its passes.",
+    ),
+]
+
 
 def estimate(
     file: File,
     as_json: Json = False,
     sets: Sets = None,
+    surface: WhenToSpeculate = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -23,6 +32,7 @@ def estimate(
     Examples:
       specfleet estimate h200_vs_b200_chat
       specfleet estimate chat.yaml --set deployments.h200.replicas=4 --json
+      specfleet estimate chat.yaml --surface
     """
     from app.console import print_json
     from app.loading import load
@@ -30,12 +40,38 @@ def estimate(
     from app.show import show
 
     loaded = load(file, sets or ())
+    if surface:
+        show_surfaces(loaded, as_json=as_json)
+        return
     summary = estimated(loaded)
     if as_json:
         print_json(summary)
     else:
         show(loaded, summary, "estimated from the steady state")
     raise typer.Exit(exit_code(summary, batch=False))
+
+
+def show_surfaces(loaded: "LoadedScenario", *, as_json: bool) -> None:
+    """When to speculate, of every deployment of the first point with one draft that proposes a chain."""
+    from app.console import out_console, print_json
+    from app.tables.when import LEGEND, surface_table
+    from simulator.errors import ScenarioError
+    from simulator.planning.context import why_unfit
+    from simulator.planning.when import draws, surface
+
+    scenario = loaded.points[0].scenario
+    drawn = [name for name in scenario.deployments if draws(scenario, name) and not why_unfit(scenario, name)]
+    if not drawn:
+        raise ScenarioError(f"{loaded.name}: --surface needs a deployment that fits, with one draft and a chain")
+    found = [surface(scenario, name) for name in drawn]
+    if as_json:
+        print_json({"scenario": loaded.name, "surfaces": [one.as_json() for one in found]})
+        return
+    console = out_console()
+    for one in found:
+        console.print(surface_table(one))
+        console.print()
+    console.print(LEGEND)
 
 
 def estimated(loaded: "LoadedScenario") -> dict[str, Any]:

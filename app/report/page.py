@@ -8,6 +8,7 @@ from app.format import limit as limit_text
 from app.report import sections, tables
 from app.report.document import html_document
 from app.report.markup import Child, Markup, tag
+from app.report.when import surfaces_of, when_to_speculate
 from app.results import PointResult
 from app.tables.figures import LATENCIES, Limits, limits_of
 
@@ -40,6 +41,7 @@ def _sections(
         yield _left_out(len(points))
     for point in points[:MOST_POINTS]:
         yield _point(point, summary, specs[point.label], alone=len(points) == 1)
+    yield when_to_speculate(list(surfaces_of(scenario)))
     yield sections.origin(summary["provenance"], digest)
 
 
