@@ -64,6 +64,9 @@ def _acceptance_stated(of: str, asked: dict[str, Acceptance]) -> Iterator[str]:
 def _costs_stated(name: str, draft: Draft) -> Iterator[str]:
     if draft.abstract is not None:
         yield f"cost of draft {name} as the scenario states it: {draft.abstract.latency_ratio:g} target steps a pass"
+    if draft.window is not None:
+        kept = f"draft {name} keeps {draft.window.tokens:,} tokens of a sequence"
+        yield f"{kept}: what it loses by that must be in its acceptance (by_context)"
     if draft.moe_subset is not None and draft.moe_subset.routing_mismatch:
         yield f"routing mismatch {draft.moe_subset.routing_mismatch:g} of draft {name} as the scenario states it"
 

@@ -19,12 +19,14 @@ from simulator.cluster.accepted import extrapolated
 from simulator.outcome.cost import resolve_price
 from simulator.physics.communication import link
 from simulator.physics.formats import compute_dtype, linear_efficiency
+from simulator.physics.ledger import host_share
 from simulator.planning.draft_provenance import Used, drafts_stated, drafts_used, weights_used
 from simulator.planning.model_error import described, error_known
 from simulator.run import step_model_of
-from simulator.spec.deployment import CatalogPrice, Deployment
+from simulator.spec.deployment import Deployment
 from simulator.spec.hardware import ComputeDtype, Gpu, Links
 from simulator.spec.policy import EnginePolicy
+from simulator.spec.price import CatalogPrice
 from simulator.spec.profile import Profile
 from simulator.spec.scenario import Scenario
 from simulator.spec.sources import Sources
@@ -152,8 +154,10 @@ def _read_of_links(links: Links, gpu: Gpu, deployment: Deployment) -> Sources:
     target = deployment.target
     drafts = [draft.tensor_parallel for draft in deployment.speculation.drafts.values()]
     groups = {size for size in (target.tensor_parallel, target.num_gpus, *drafts) if size > 1}
-    crossed = {link(links, size, gpu.node_gpus).source for size in groups}
-    return _named(links.sources, {links.source, *crossed} if groups else set())
+    crossed = {link(links, size, gpu.node_gpus).source for size in groups} | ({links.source} if groups else set())
+    if deployment.engine.kv_host_gb is not None:
+        crossed.add(links.point_to_point[deployment.engine.kv_host_link or "pcie"].source)
+    return _named(links.sources, crossed)
 
 
 def _merged(used: Iterable[Used]) -> dict[str, Sources]:
@@ -178,4 +182,7 @@ def _stated(deployment: Deployment, classes: Collection[str]) -> Iterator[str]:
     price = resolve_price(deployment)
     if price.basis == "assumption":
         yield f"${price.usd_per_gpu_hour:g} per GPU-hour ({price.source})"
+    if deployment.engine.kv_host_gb is not None:
+        share = host_share(deployment)
+        yield f"{share:.0%} of the target's KV on the host, read in every step over the whole link: nothing hides it"
     yield from drafts_stated(deployment, classes)

@@ -150,3 +150,19 @@ def test_stated_acceptance_is_one_line_however_many_classes():
 
     assert "spec: acceptance of classes code, prose, math as the scenario states it" in found
     assert sum("acceptance" in text for text in found) == 1
+
+
+def test_kv_on_the_host_is_told_with_its_share_and_its_link():
+    engine = {"policy": "vllm", "max_model_len": 8192, "kv_host_gb": 50.0}
+    told = provenance(specs.scenario({"one": {"target": TARGET, "engine": engine}}))["assumptions"]
+
+    assert [said for said in told if "on the host, read in every step" in said]
+    assert "links/h200-sxm, pcie" in read(target=TARGET, engine=engine)
+    assert "links/h200-sxm, pcie" not in read(target=TARGET)
+
+
+def test_a_window_says_that_acceptance_must_know_it():
+    drafts = {"small": specs.MODELLED_DRAFTS["drafts"]["small"] | {"window": {"sinks": 4, "recent": 508}}}
+    told = provenance(specs.scenario({"one": {"speculation": specs.MODELLED_DRAFTS | {"drafts": drafts}}}))
+
+    assert any("draft small keeps 512 tokens of a sequence" in said for said in told["assumptions"])
