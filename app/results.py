@@ -38,6 +38,7 @@ def put_together(name: str, points: Sequence[PointResult], asserts: Sequence[str
             _labelled(row, point.label) for point in points for row in point.result.get("replications", ())
         ],
         "comparison": over_points(swept) if len(points) > 1 else first["comparison"],
+        "economics": [] if len(points) > 1 else first.get("economics") or [],
         "asserts": _asserted(asserts, rows),
     }
     if sweep:
@@ -48,6 +49,7 @@ def put_together(name: str, points: Sequence[PointResult], asserts: Sequence[str
 def _swept(point: PointResult, first: Mapping[str, Any]) -> dict[str, Any]:
     rows = [_labelled(row, point.label) for row in point.result["rows"]]
     swept = {"point": point.label, "values": dict(point.values), "comparison": point.result["comparison"], "rows": rows}
+    swept["economics"] = point.result.get("economics") or []
     own = point.result.get("provenance")
     return swept if own == first.get("provenance") else swept | {"provenance": own}
 

@@ -47,7 +47,7 @@ def _show_point(console: "Console", summary: Mapping[str, Any], limits: "Limits"
 
     console.print(comparison_table(summary["rows"], limits, summary["comparison"], title))
     console.print()
-    console.print(verdict_block(summary["comparison"]))
+    console.print(verdict_block(summary["comparison"], summary.get("economics") or ()))
 
 
 def _show_sweep(console: "Console", summary: Mapping[str, Any], limits: "Limits", title: str) -> None:
@@ -64,7 +64,7 @@ def _show_sweep(console: "Console", summary: Mapping[str, Any], limits: "Limits"
         for point in points:
             console.print()
             console.print(lines_table(point["rows"], limits, point["comparison"], point_title(point["values"])))
-            console.print(point_block(point["comparison"], point["rows"]))
+            console.print(point_block(point["comparison"], point["rows"], point.get("economics") or ()))
     console.print()
     console.print(sweep_table(points))
     console.print()

@@ -87,6 +87,7 @@ def _point(point: "Point") -> dict[str, Any]:
     from scenarios.store import label_of
     from simulator.outcome.plain import plain
     from simulator.planning.comparison import compare
+    from simulator.planning.economics import economics
     from simulator.planning.model_error import estimate_with_error
     from simulator.planning.provenance import provenance
 
@@ -94,5 +95,6 @@ def _point(point: "Point") -> dict[str, Any]:
     found = {name: estimate_with_error(scenario, name, label) for name in scenario.deployments}
     rows, errors = [row for row, _ in found.values()], {name: error for name, (_, error) in found.items()}
     origin = provenance(scenario) | {"method": "steady state", "replications": None}
-    ready: dict[str, Any] = plain({"rows": rows, "comparison": compare(rows, (), errors), "provenance": origin})
+    found_of = {"rows": rows, "comparison": compare(rows, (), errors), "economics": economics(scenario, rows)}
+    ready: dict[str, Any] = plain({**found_of, "provenance": origin})
     return ready

@@ -79,7 +79,7 @@ def _point(point: PointResult, summary: Mapping[str, Any], scenario: Any, *, alo
     return tag(
         "section",
         None if alone else tag("h2", point.label),
-        sections.verdict(point.result["comparison"]),
+        sections.verdict(point.result["comparison"], point.result.get("economics") or ()),
         sections.warnings(rows, limits),
         sections.section("Comparison", tables.comparison(rows, limits, point.result["comparison"])),
         *sections.figures(drawn, limits, scenario.workload.arrivals.kind),

@@ -7,6 +7,7 @@ from app.format import count, gib, percent, significant
 from app.report import bars, charts, tables
 from app.report.markup import Child, Markup, join, tag
 from app.report.svg import COLOURS, legend
+from app.tables.economics import economics_lines
 from app.tables.figures import Limits, Row, shown_percentiles
 from app.tables.verdict import error_lines, notes, verdict_lines
 
@@ -37,9 +38,9 @@ def section(title: str, *children: Child, says: str = "") -> Markup:
     return tag("section", tag("h3", title), tag("p", says, class_="hint") if says else None, *children)
 
 
-def verdict(comparison: Mapping[str, Any]) -> Markup:
-    """Who wins, why, and what flips it."""
-    lines = list(verdict_lines(comparison))
+def verdict(comparison: Mapping[str, Any], economics: Sequence[Mapping[str, Any]] = ()) -> Markup:
+    """Who wins, why, what flips it, and when drafts have paid back where their cost is given."""
+    lines = [*verdict_lines(comparison), *economics_lines(economics)]
     return tag("dl", *(join(tag("dt", label), tag("dd", text, class_=_tone(style))) for label, text, style in lines),
                class_="verdict")  # fmt: skip
 

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from app.format import cut, low_high, percent, plural, significant, times, usd
 from app.tables.drafts import draft_notes, several_notes
+from app.tables.economics import Line, economics_lines
 from app.tables.figures import Row
 from app.tables.trust import SHOWN, trust_notes
 
@@ -20,19 +21,19 @@ BASES = {
 MOST_ASSUMPTIONS = 6
 LONGEST_ASSUMPTION = 200
 
-Line = tuple[str, str, str]
-"""Label, text, style."""
+
+def verdict_block(comparison: Mapping[str, Any], economics: Sequence[Mapping[str, Any]] = ()) -> Table:
+    """The comparison of one point in sentences, and when drafts have paid back where their cost is given."""
+    return _block([*verdict_lines(comparison), *economics_lines(economics)])
 
 
-def verdict_block(comparison: Mapping[str, Any]) -> Table:
-    """The comparison of one point in sentences."""
-    return _block(verdict_lines(comparison))
-
-
-def point_block(comparison: Mapping[str, Any], rows: Sequence[Row]) -> Table:
-    """Why the leader of one point of a sweep leads, and how several drafts do beside single ones."""
+def point_block(
+    comparison: Mapping[str, Any], rows: Sequence[Row], economics: Sequence[Mapping[str, Any]] = ()
+) -> Table:
+    """Why the leader of one point of a sweep leads, how several drafts do beside single ones, when drafts pay back."""
     why = [line for line in verdict_lines(comparison) if line[0] == "Why"]
-    return _block([*why, *(("Drafts", f"{name}: {text}", "dim") for name, text in several_notes(rows))])
+    several = [("Drafts", f"{name}: {text}", "dim") for name, text in several_notes(rows)]
+    return _block([*why, *several, *economics_lines(economics)])
 
 
 def verdict_lines(comparison: Mapping[str, Any]) -> Iterator[Line]:

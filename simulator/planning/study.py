@@ -31,6 +31,7 @@ from simulator.planning.capacity import (
 from simulator.planning.comparison import compare
 from simulator.planning.context import row_context, why_unfit
 from simulator.planning.curve import FILLED, loads_to_fill, shortened
+from simulator.planning.economics import economics
 from simulator.planning.fleet import fewest, guessed_replicas
 from simulator.planning.model_error import ModelError, model_error, widened
 from simulator.planning.provenance import provenance
@@ -58,6 +59,8 @@ class StudyResult:
     comparison: dict[str, Any]
     evidence: dict[str, Evidence] = field(default_factory=dict)
     """By deployment, what a report draws: `run`, replication 0 at the offered load, and `trials`, all loads tried."""
+    economics: list[dict[str, Any]] = field(default_factory=list)
+    """Of each deployment that speculates: what its drafts add, save and cost."""
 
 
 class Replicated(NamedTuple):
@@ -113,7 +116,7 @@ def study(
     errors = {name: model_error(scenario, name) for name in scenario.deployments if name not in unfit}
     rows = tuple(_rows(scenario, replications, unfit, errors, point))
     report = Report(scenario.name, rows, tuple(replications), provenance(scenario))
-    return StudyResult(report, compare(rows, replications, errors), _evidence(done))
+    return StudyResult(report, compare(rows, replications, errors), _evidence(done), economics(scenario, rows))
 
 
 def _evidence(done: Sequence[Replicated]) -> dict[str, Evidence]:
@@ -275,6 +278,7 @@ def to_json_ready(result: StudyResult) -> dict[str, Any]:
         "rows": report.rows,
         "replications": report.replications,
         "comparison": result.comparison,
+        "economics": result.economics,
         "evidence": result.evidence,
     }
     ready: dict[str, Any] = plain(found)

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from simulator.spec.base import Count, Flag, Fraction, Name, Positive, Spec, Text
 from simulator.spec.draft import KvDtype, WeightDtype
+from simulator.spec.economics import Economics
 from simulator.spec.speculation import NoSpeculation, Speculation
 
 PriceBasis = Literal["on_demand", "spot", "reserved", "owned", "assumption"]
@@ -135,6 +136,14 @@ class Deployment(Spec):
     target: Target
     engine: Engine
     speculation: Speculation = NoSpeculation(kind="none")
+    economics: Economics | None = None
+    """What its drafts cost to make: `run` and `estimate` say when it has paid back at the load."""
+
+    @model_validator(mode="after")
+    def _draft_to_pay_for(self) -> Self:
+        if self.economics is not None and self.speculation.kind == "none":
+            raise ValueError("economics is the cost of drafts, and this deployment has none: leave it out")
+        return self
 
     @model_validator(mode="after")
     def _drafts_fit_the_group(self) -> Self:

@@ -67,7 +67,16 @@ LAW = combined("{kind: union, recursive_rejection: {correlation: 0.5, order: [d,
 STREAMS = combined("{kind: union, survival: {all: [0.9, 0.7]}}", "{kind: parallel, contention: 0.2}")
 
 
+PAID = (
+    *SPEC,
+    "deployments.it.economics={engineering_weeks: 3, usd_per_week: 5000, training_gpu_hours: 2000, usd_per_gpu_hour: 3}",
+)
+
 SPECULATION = [
+    leaf(f"{IT}economics.engineering_weeks", PAID, "4", "study"),
+    leaf(f"{IT}economics.usd_per_week", PAID, "4000", "study"),
+    leaf(f"{IT}economics.training_gpu_hours", PAID, "1000", "study"),
+    leaf(f"{IT}economics.usd_per_gpu_hour", PAID, "4", "study"),
     leaf(f"{IT}speculation[none].kind", (), "ngram", "refused"),
     leaf(f"{IT}speculation[drafts].kind", SPEC, "none", "refused"),
     leaf(f"{DRAFT}model", SPEC, "qwen3-0.6b", "requests"),
