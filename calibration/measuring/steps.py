@@ -13,7 +13,10 @@ import torch
 
 from calibration.measuring.points import Bounds, Point
 from engine.commands.setup import Workbench
+from engine.drafters.head import HeadDraft
 from engine.drafters.model_draft import ModelDraft
+from engine.drafters.moe_subset import SubsetDraft
+from engine.drafters.tree_draft import TreeDraft
 from engine.kv_cache import KvStore
 from engine.sequence import Request
 from engine.texts import DOMAINS
@@ -82,7 +85,7 @@ class Stage:
         engine.scheduler.waiting.pop()
         engine.pool.extend(sequence.table, max(len(sequence.tokens) - engine.pool.block_tokens, 1))
         engine.scheduler.running[sequence.number] = sequence
-        if isinstance(engine.drafter, ModelDraft):
+        if isinstance(engine.drafter, HeadDraft | ModelDraft | SubsetDraft | TreeDraft):
             engine.drafter.assume(sequence)
 
     def _with_prompts(self, point: Point, times: int) -> None:

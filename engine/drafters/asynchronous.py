@@ -44,12 +44,13 @@ class Link(Protocol):
 class AsynchronousDraft:
     """A drafter whose draft is elsewhere."""
 
-    def __init__(self, connect: Callable[[], Link], probs: Tensor | None, answer_s: float) -> None:
+    def __init__(self, connect: Callable[[], Link], probs: Tensor | None, most: int, answer_s: float) -> None:
         """Keep what is needed to begin.
 
         probs: [rows, vocabulary] memory shared with the worker; None: ids alone are handed over.
+        most: draft tokens of a sequence, at most.
         """
-        self._connect, self._probs, self._answer_s = connect, probs, answer_s
+        self._connect, self._probs, self._most, self._answer_s = connect, probs, most, answer_s
         self._link: Link | None = None
         self._told: dict[int, int] = {}
         """By request number: tokens that the worker knows."""
@@ -84,9 +85,7 @@ class AsynchronousDraft:
         for chunk in chunks:
             sequence = chunk.sequence
             if chunk.start == 0:
-                drawn = sequence.rng is not None and self._probs is not None
-                rng = sequence.rng.spawn(1)[0] if sequence.rng is not None and drawn else None
-                self._send(Begin(sequence.number, sequence.request.sampling, rng))
+                self._begin(sequence)
             end = chunk.start + chunk.num_tokens
             self._send(Prompt(sequence.number, sequence.tokens[chunk.start : end]))
             self._told[sequence.number] = end
@@ -95,9 +94,12 @@ class AsynchronousDraft:
         """See Drafter; no draft tokens once the worker is gone."""
         if not sequences or self._link is None:
             return [Draft([]) for _ in sequences]
+        for sequence in sequences:
+            if sequence.number not in self._told:
+                self._begin(sequence)
         news = [sequence.tokens[self._told[sequence.number] :] for sequence in sequences]
-        started = perf_counter()
-        self._send(Ask([s.number for s in sequences], news, list(counts)))
+        started, counts = perf_counter(), [min(count, self._most) for count in counts]
+        self._send(Ask([s.number for s in sequences], news, counts))
         answer = self._received()
         if answer is None:
             return [Draft([]) for _ in sequences]
@@ -116,6 +118,13 @@ class AsynchronousDraft:
         if self._link is not None:
             self._link.close()
             self._link = None
+
+    def _begin(self, sequence: SequenceState) -> None:
+        """Tell of a sequence whose tokens follow: in chunks, or all at once where its prompt was not seen here."""
+        drawn = sequence.rng is not None and self._probs is not None
+        rng = sequence.rng.spawn(1)[0] if sequence.rng is not None and drawn else None
+        self._send(Begin(sequence.number, sequence.request.sampling, rng))
+        self._told[sequence.number] = 0
 
     def _drafts(self, sequences: Sequence[SequenceState], tokens: Sequence[list[int]]) -> list[Draft]:
         drafts, row = [], 0
@@ -257,7 +266,7 @@ def asynchronous(setup: DraftSetup, away: Away) -> AsynchronousDraft:
         weights = converted(weights, weights.dtype, away.device)
     mine = replace(setup, target=None, draft=weights, generator=None, head=None, table=None)
     probs = shared_rows(mine) if away.payload == "probs" else None
-    return AsynchronousDraft(lambda: ProcessLink(mine, away, probs), probs, away.answer_s)
+    return AsynchronousDraft(lambda: ProcessLink(mine, away, probs), probs, mine.draft_tokens, away.answer_s)
 
 
 def here_or_away(build: Callable[[DraftSetup], Drafter]) -> Callable[[DraftSetup], Drafter]:

@@ -51,7 +51,7 @@ class Here:
 def here(weights, *, ahead=9, payload="probs", epsilon=0.1):
     setup = setup_of(weights, epsilon)
     probs = shared_rows(setup) if payload == "probs" else None
-    return AsynchronousDraft(lambda: Here(setup, probs, ahead), probs, 1.0)
+    return AsynchronousDraft(lambda: Here(setup, probs, ahead), probs, 4, 1.0)
 
 
 def async_engine(weights, drafter, **more):
@@ -140,6 +140,26 @@ def test_a_wrong_guess_begins_the_chain_anew():
     assert again.tokens == fresh.handle(Ask([0], [[4, *news]], [3])).tokens
 
 
+def test_a_sequence_whose_prompt_it_never_saw_is_drafted_all_the_same():
+    """As behind a router that changes its mind: the first proposal computes the whole context."""
+    weights = tiny_weights()
+    drafter = here(weights)
+    drafter.prefill = lambda chunks: None
+
+    sequences = serve(async_engine(weights, drafter), PROMPTS)
+
+    beside = serve(make_engine(weights, draft="noisy_target", draft_tokens=3, blocks=256), PROMPTS)
+    assert [s.rounds for s in sequences] == [s.rounds for s in beside]
+
+
+def test_a_request_for_more_draft_tokens_than_there_is_room_for_gets_fewer():
+    weights, sampling = tiny_weights(), Sampling(1.0)
+
+    sequences = serve(async_engine(weights, here(weights), draft_tokens=9), PROMPTS[:5], sampling=sampling)
+
+    assert max(len(s.drafted_at) for s in sequences) == 4
+
+
 class Gone(Here):
     """A worker that takes some messages and answers none any more."""
 
@@ -165,7 +185,7 @@ class Gone(Here):
 def test_a_lost_worker_leaves_a_plain_engine_and_one_warning(how, why, caplog):
     weights = tiny_weights()
     link = Gone(setup_of(weights), None, 5, how)
-    engine = async_engine(weights, AsynchronousDraft(lambda: link, None, 1.0))
+    engine = async_engine(weights, AsynchronousDraft(lambda: link, None, 4, 1.0))
 
     with caplog.at_level(logging.WARNING):
         found = outputs(engine, PROMPTS)
