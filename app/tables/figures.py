@@ -65,7 +65,15 @@ def limits_of(slo: Any) -> Limits:
 def groups(limits: Limits) -> list[Group]:
     """All figures of the comparison under an SLO."""
     return [
-        Group("", (Figure("GPUs", gpus), Figure("fits", fits), Figure("drafts", drafts))),
+        Group(
+            "",
+            (
+                Figure("GPUs", gpus),
+                Figure("fits", fits),
+                Figure("drafts", drafts),
+                Figure("draft weights", draft_weights),
+            ),
+        ),
         Group("Capacity", (Figure(_capacity_label(limits), capacity), Figure("offered ÷ capacity", utilisation))),
         Group("At the offered load", tuple(_at_load(limits))),
         Group("Cost", _COST),
@@ -135,9 +143,15 @@ def gpus(row: Row) -> Cell:
 
 
 def drafts(row: Row) -> Cell:
-    """How the deployment speculates, with the weights of its drafts on a GPU."""
-    said, held = row.get("speculation"), row.get("draft_bytes")
-    return Cell(ABSENT if said is None else f"{said}, {gigabytes(held)}" if held else str(said))
+    """How the deployment speculates, in as few letters as a column has."""
+    said = row.get("speculation")
+    return Cell(ABSENT if said is None else str(said).replace("chain of ", "K="))
+
+
+def draft_weights(row: Row) -> Cell:
+    """Weights of its drafts on a GPU; nothing where they have none."""
+    held = row.get("draft_bytes")
+    return Cell(gigabytes(held) if held else ABSENT)
 
 
 def fits(row: Row) -> Cell:

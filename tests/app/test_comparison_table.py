@@ -142,3 +142,13 @@ def test_nobody_wins_where_nothing_holds():
 
 def test_a_winner_without_a_rival_stands_alone():
     assert "plain, alone: $7.00/h" in toys.rendered(verdict_block(toys.comparison(runner_up=None)))
+
+
+def test_drafts_are_told_by_what_they_are_and_what_they_weigh():
+    spec = toys.row("spec", speculation="llama-3.2-1b, chain of 4", drafts=["general"], draft_bytes=1.5e9)
+
+    table = toys.rendered(comparison_table([toys.row(), spec], {}, {}, "x"))
+
+    assert "llama-3.2-1b, K=4" in table
+    assert "draft weights" in table
+    assert "1.5 GB" in table

@@ -55,7 +55,7 @@ def test_a_head_from_the_list_of_drafts_is_compared_at_once(open_page):
     page.wait_for_function("before => location.href !== before", arg=before)
     settled(page)
 
-    assert "eagle3 head, chain of 3" in page.locator(".sf-table").first.inner_text()
+    assert "eagle3 head, K=3" in page.locator(".sf-table").first.inner_text()
 
 
 def test_the_back_button_takes_a_change_back(open_page):
