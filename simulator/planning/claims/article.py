@@ -26,8 +26,8 @@ BY_HAND = {
     13: "By hand the latency is too small by a factor of 500, at a step of 10 ms; here the step is predicted.",
     24: "By hand a measured MTP module takes 3.07 GB of a GPU; DeepSeek-V3's in FP8, split over eight, takes half "
     "of that.",
-    26: "By hand the throughput is the measured one. The predicted one has no profile of these models on B200 and is "
-    "more than twice as high: take the measured one where the two differ.",
+    26: "By hand the throughput is the measured one. The predicted one has no measured attention of these models and "
+    "is up to twice as high: take the measured one where the two differ.",
     27: "By hand it is the best published throughput of a 70B FP4 model, 11,147 output tokens/s or 56 requests/s; here "
     "it is predicted.",
 }

@@ -9,7 +9,15 @@ from simulator.physics.communication import transfer_s
 from simulator.physics.step_model import build_step_model
 from simulator.planning.claims.claim import Claim, one, over
 from simulator.planning.claims.speed import chat_grid
-from simulator.planning.claims.systems import MANY, deployment, gain, listed_prices, tokens_per_s_per_gpu, with_error
+from simulator.planning.claims.systems import (
+    MANY,
+    deployment,
+    gain,
+    listed_prices,
+    mtp,
+    tokens_per_s_per_gpu,
+    with_error,
+)
 from simulator.spec.deployment import Deployment
 
 CONTEXT_TOKENS = 1000
@@ -96,11 +104,14 @@ def same_gpu_count() -> Claim:
 
 
 def mixtures() -> dict[str, tuple[Deployment, Deployment]]:
-    """Of two public mixtures of about the size: B200 with its MTP module, and H200 without."""
-    head = {"head": {"method": "mtp", "dense": False}, "weights": "nvfp4", "kv": "fp8", "tensor_parallel": 4}
+    """Of two public mixtures of about the size, in the formats that are served: B200 with MTP, and H200 without."""
+    formats = {"qwen3.5-397b-a17b": ("nvfp4", "fp8_block"), "deepseek-v4-flash": ("mxfp4", "mxfp4")}
     return {
-        name: (deployment("b200-sxm", name, "nvfp4", 4, draft=head), deployment("h200-sxm", name, "fp8", 8))
-        for name in ("qwen3.5-397b-a17b", "deepseek-v4-flash")
+        name: (
+            deployment("b200-sxm", name, on_b200, 4, draft=mtp(on_b200, 4)),
+            deployment("h200-sxm", name, on_h200, 8),
+        )
+        for name, (on_b200, on_h200) in formats.items()
     }
 
 
@@ -135,8 +146,8 @@ def cost_per_million() -> Claim:
             one("per M total tokens on H200 at the measured one", measured[1], "$"),
         ),
         "it counts input and output tokens of long prompts, every GPU is full, and a B200 costs at most "
-        f"${affordable[0]:.2f} an hour at the measured throughput, ${affordable[1]:.2f} at the predicted one, which no "
-        "profile covers; counted by output tokens alone it is nine times as dear",
+        f"${affordable[0]:.2f} an hour at the measured throughput, ${affordable[1]:.2f} at the predicted one, whose "
+        "attention is uncalibrated; counted by output tokens alone it is nine times as dear",
         "holds" if measured[0] <= 0.08 else "holds if" if min(total[0]) <= 0.08 else "does not hold",
     )
 

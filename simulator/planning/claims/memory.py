@@ -5,7 +5,7 @@ from simulator.physics.footprint import weight_bytes
 from simulator.physics.kv import KvLaw, kv_law
 from simulator.physics.ledger import LedgerRow, memory_ledger
 from simulator.planning.claims.claim import Claim, one, over
-from simulator.planning.claims.systems import deployment
+from simulator.planning.claims.systems import deployment, mtp
 from simulator.spec.deployment import Deployment
 
 GB = 1e9
@@ -91,8 +91,7 @@ def small_drafts_on_h200() -> Claim:
 
 def above_seventy_billion() -> Claim:
     """Claim 7."""
-    head = {"head": {"method": "mtp", "dense": False}, "weights": "mxfp4", "kv": "fp8", "tensor_parallel": 8}
-    row = ledger(deployment("h200-sxm", "deepseek-v4-pro", "mxfp4", 8, draft=head))
+    row = ledger(deployment("h200-sxm", "deepseek-v4-pro", "mxfp4", 8, draft=mtp("mxfp4", 8)))
     wide = ledger(deployment("h200-sxm", "llama-3.1-405b", "fp8", 8, draft={"model": "llama-3.1-8b", "weights": "fp8"}))
     share = [100 * found.draft_weights_bytes / found.hbm_bytes for found in (row, wide)]
     return Claim(
@@ -153,8 +152,7 @@ def _gb(law: KvLaw) -> float:
 def added_memory() -> Claim:
     """Claim 24."""
     hbm = load_gpu("h200-sxm").memory.driver_bytes / GB
-    head = {"head": {"method": "mtp", "dense": False}, "weights": "fp8_block", "kv": "bf16", "tensor_parallel": 8}
-    row = ledger(deployment("h200-sxm", "deepseek-v3", "fp8_block", 8, kv="bf16", draft=head))
+    row = ledger(deployment("h200-sxm", "deepseek-v3", "fp8_block", 8, draft=mtp("fp8_block", 8)))
     small, target = (kv_law(load_model(name), "fp8").bytes_per_token for name in ("llama-3.2-1b", "llama-3.3-70b"))
     return Claim(
         24,

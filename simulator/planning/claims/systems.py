@@ -47,6 +47,11 @@ def deployment(
     )
 
 
+def mtp(weights: str, gpus: int) -> dict[str, Any]:
+    """The module for multi-token prediction that comes with a mixture of experts, split like its target."""
+    return {"head": {"method": "mtp", "dense": False}, "weights": weights, "kv": "fp8", "tensor_parallel": gpus}
+
+
 def closed_loop(one: Deployment, prompt_tokens: int, output_tokens: int, clients: int) -> Scenario:
     """So many clients, each with one request after the other, of one length."""
     return Scenario.model_validate(
