@@ -3,6 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
+from simulator.catalog.load import forget, load_model
 from simulator.physics.checks import check_deployment
 from simulator.physics.ledger import memory_ledger
 from simulator.physics.step_model import build_step_model
@@ -152,3 +153,26 @@ def test_a_head_reads_the_targets_kv_in_the_targets_dtype():
     slopes = [step_model(head, target=EIGHT_B | {"kv": kv}).draft.passes(64, 1)[1] for kv in ("bf16", "fp8")]
 
     assert slopes[1] < slopes[0]
+
+
+@pytest.fixture
+def assistant(tmp_path, monkeypatch):
+    """A model of one's own catalog that was trained to read the target's KV."""
+    (tmp_path / "models").mkdir()
+    told = load_model("llama-3.2-1b").model_copy(update={"name": "assistant", "shares_kv_of": ("llama-3.1-8b",)})
+    (tmp_path / "models" / "assistant.yaml").write_text(told.model_dump_json(exclude_defaults=True))
+    monkeypatch.setenv("SPECFLEET_CATALOG", str(tmp_path))
+    forget()
+    yield "assistant"
+    monkeypatch.undo()
+    forget()
+
+
+def test_a_model_whose_file_says_so_reads_the_targets_kv(assistant):
+    sharing, own = ({"model": assistant, "shares_target_kv": shares} for shares in (True, False))
+
+    rows = [ledger(**EIGHT_B, draft=draft) for draft in (sharing, own)]
+
+    assert check_deployment("it", deployment(**EIGHT_B, draft=sharing)) == []
+    assert rows[0].kv_bytes_per_token["draft"] == 0 < rows[1].kv_bytes_per_token["draft"]
+    assert step_model(sharing).cost(PROMPT).draft_s == 0.0 < step_model(own).cost(PROMPT).draft_s
