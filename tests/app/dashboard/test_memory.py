@@ -65,3 +65,12 @@ def test_the_draft_has_its_share_of_a_tokens_kv(memory):
     last = table(memory, "per GPU")[-1]
 
     assert (last["h200-plain"], last["h200-spec"]) == ("81,920", "98,304, 17 % draft")
+
+
+def test_kv_on_the_host_is_shown_with_its_share(memory):
+    memory.at.session_state["specfleet_loaded"] = changed(memory, "deployments.h200-plain.engine.kv_host_gb", 50.0)
+    memory.at.run()
+
+    rows = {line["per GPU"]: line["h200-plain"] for line in table(memory, "per GPU")}
+    assert rows["KV on the host"].startswith("50.0 GB, 3")
+    assert "KV on the host" in str(figures(memory)[0])

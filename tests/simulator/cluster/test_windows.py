@@ -88,3 +88,17 @@ def test_a_request_too_long_for_hbm_is_served_with_the_host():
     tight = {"hbm_budget_gb": 26.0, "max_model_len": 65_536, "kv_host_gb": 20.0}
 
     assert np.isfinite(finished(scenario(engine=tight, lengths=long))).all()
+
+
+def test_a_request_of_nine_hundred_thousand_tokens_is_served_where_the_model_allows_it():
+    far = {"kind": "fixed", "prompt_tokens": 900_000, "output_tokens": 300}
+    given = scenario(lengths=far, arrivals={"kind": "closed_loop", "concurrency": 2}).model_dump()
+    served = given["deployments"]["it"] | {
+        "gpu": "b300-sxm",
+        "target": {"model": "deepseek-v4-pro", "weights": "fp8", "kv": "fp8", "tensor_parallel": 8},
+    }
+
+    ends = finished(Scenario.model_validate(given | {"deployments": {"it": served}}))
+
+    assert np.isfinite(ends).all()
+    assert longest_sequence(Workload.model_validate(given["workload"])) == 900_300
