@@ -65,9 +65,19 @@ def _machine(about: Mapping[str, Any]) -> str:
         ["torch, backend, weights", f"{machine['torch']}, {machine['backend']}, {machine['dtype']}"],
         ["clock", str(machine["clock"])],
         ["profile", about["profile"] + (" (**noisy**)" if about["profile_noisy"] else "")],
+        ["the same steps since, before and after the runs", _since(about["since_profile"])],
         ["check", f"{about['size']}, seed {about['seed']}, {about['date']}"],
     ]
     return table(["what", "value"], rows)
+
+
+def _since(found: Mapping[str, Sequence[float]]) -> str:
+    """How much longer the profile's steps take now.
+
+    >>> _since({"tiny": [0.01, -0.02]})
+    'tiny +1.0 %, −2.0 %'
+    """
+    return "; ".join(f"{name} {', '.join(map(signed, values))}" for name, values in found.items())
 
 
 def _goals(lines: Sequence[Mapping[str, Any]]) -> str:

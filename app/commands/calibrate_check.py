@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Quick = Annotated[bool, typer.Option("--quick", help="Two loads, K 0 and 3: a few minutes.")]
-Full = Annotated[bool, typer.Option("--full", help="Ten loads, K from 0 to 8, and far percentiles: up to an hour.")]
+Full = Annotated[bool, typer.Option("--full", help="Six loads, K from 0 to 8, and far percentiles: half an hour.")]
 GpuName = Annotated[
     str | None, typer.Option("--gpu", metavar="NAME", help="Device whose profile is checked (default: the only one).")
 ]

@@ -56,6 +56,8 @@ def check_blocks(found: Mapping[str, Any]) -> "Iterator[RenderableType]":
     yield Text()
     yield points_table(found["points"])
     yield Text(LEGEND, style="dim")
+    for name, (before, after) in found["about"]["since_profile"].items():
+        yield Text(f"{name}: the profile's own steps now take {error(before)} (before) and {error(after)} (after).")
     if found["best"]:
         yield Text()
         yield gains_table(found)

@@ -21,6 +21,7 @@ from calibration.check.campaign import (
 from calibration.check.compare import by_point, compare
 from calibration.check.predict import Predictor
 from calibration.check.run import Point
+from calibration.check.since_profile import since_profile, told
 from calibration.check.summary import summary
 from calibration.check.workload import SMOLLM2, TINY, Bench, System, load
 from calibration.fit_device import ENGINE
@@ -41,8 +42,8 @@ GRIDS: dict[str, dict[str, Grid]] = {
     "default": {SMOLLM2.name: Grid({0.3: 16, 0.7: 28, OVERLOAD: 40}, {1: 6, 4: 12}, (0, 3, 5))},
     "full": {
         SMOLLM2.name: Grid(
-            {0.15: 16, 0.3: 24, 0.6: 36, 0.75: 48, 1.2: 48, OVERLOAD: 64},
-            {1: 8, 2: 8, 4: 16, 8: 24},
+            {0.3: 24, 0.75: 40, OVERLOAD: 48},
+            {1: 8, 4: 16, 8: 24},
             (0, 1, 3, 5, 8),
         ),
         TINY.name: Grid({0.4: 1000, 0.7: 1000, OVERLOAD: 1000}, {}, (0, 3)),
@@ -82,6 +83,10 @@ class Prepared:
         """Predicted time of a point [s]."""
         return self.expected_s[point.key]
 
+    def since_profile(self) -> float:
+        """How much longer the same steps take than the profile says, as a fraction."""
+        return since_profile(self.bench.loaded, self.predictor.steps(0))
+
 
 def profiled_gpu() -> str:
     """The only device whose whole steps were measured with the project's engine: of the user's own catalog, if any are.
@@ -117,16 +122,21 @@ def check(plan: Plan, tell: Progress, say: Callable[[str], None]) -> dict[str, A
     say(f"{sum(len(one.points) for one in systems)} runs, about {max(total / 60, 1):.0f} minutes")
     done, compared = 0.0, []
     machine: dict[str, Any] = {}
+    since: dict[str, list[float]] = {}
     for one in systems:
         about = partial(about_machine, one.bench.loaded.target, plan.clock)
         machine = about()
+        since[one.bench.system.name] = [one.since_profile()]
+        if warning := told(since[one.bench.system.name][0]):
+            say(f"{one.bench.system.name}: {warning}")
         shift = partial(_shifted, tell, round(10 * done), round(10 * total))
         runs = run_points(
             plan.folder / one.bench.system.name, one.points, one.bench, one.seconds, about, shift, force=plan.force
         )
+        since[one.bench.system.name].append(one.since_profile())
         done += sum(map(one.seconds, one.points))
         compared += [compare(one.predictor, pair) for pair in by_point(runs).values()]
-    return summary(compared, about_check(plan, profile, machine))
+    return summary(compared, about_check(plan, profile, machine) | {"since_profile": since})
 
 
 def _shifted(tell: Progress, before: int, total: int, done: int, _of: int) -> None:

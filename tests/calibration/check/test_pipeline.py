@@ -21,7 +21,7 @@ from tests.calibration.check.toys import Tiny, predictor, tiny_points
 MACHINE = {"device": "a <b>toy</b>", "cpus": 2, "threads": 1, "torch": "2.13", "backend": "plain", "dtype": "float64",
            "clock": "wall"}  # fmt: skip
 ABOUT = {"size": "tiny", "gpu": "toy", "profile": "toy-specfleet", "profile_noisy": True, "machine": MACHINE,
-         "date": "2026-11-30", "seed": 1, "grid": {}}  # fmt: skip
+         "date": "2026-11-30", "seed": 1, "grid": {}, "since_profile": {"toy": [0.01, -0.25]}}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +69,7 @@ def test_the_screen_shows_every_point(found):
 
     assert "Predicted against measured on this device" in shown
     assert all(name in shown for name in ("scheduler replay", "12 of 12", "tiny-clients-2-k0", "best K"))
+    assert "toy: the profile's own steps now take +1.0 % (before) and -25.0 % (after)." in shown
 
 
 def test_the_page_fetches_nothing_and_escapes_what_it_shows(found):
@@ -87,6 +88,7 @@ def test_the_document_names_the_machine_and_what_missed(found):
     assert text == document(found)
     assert all(f"## {title}" in text for title in ("The machine", "Goals", "Points", "What drafts gain"))
     assert "(**noisy**)" in text
+    assert "toy +1.0 %, −25.0 %" in text
     assert "No GPU was at hand" in text
 
 

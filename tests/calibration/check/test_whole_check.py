@@ -55,6 +55,23 @@ def test_a_check_replays_its_schedule_exactly_and_is_taken_up_where_it_stopped(p
     assert [path.stat().st_mtime_ns for path in runs[1:]] == before[1:]
     assert len(again["points"]) == len(first["points"]) == 4
     assert first["about"]["gpu"] == "here"
+    assert len(first["about"]["since_profile"][TINY.name]) == 2
+
+
+@pytest.mark.slow
+def test_a_profile_whose_steps_are_half_as_long_is_told(plan, measured):
+    halved = {
+        key: [[[*step[:7], *(s / 2 for s in step[7:])] for step in visit] for visit in visits]
+        for key, visits in measured["visits"].items()
+    }
+    write_device(fit_device(measured | {"visits": halved}, "here"), plan.folder.parent, force=True)
+    load.forget()
+    said = []
+
+    found = check(plan, lambda done, of: None, said.append)
+
+    assert found["about"]["since_profile"][TINY.name][0] > 0.4
+    assert any("longer than the profile says" in text for text in said)
 
 
 @pytest.mark.slow
