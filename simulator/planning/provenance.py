@@ -23,10 +23,9 @@ from simulator.physics.ledger import host_share
 from simulator.planning.draft_provenance import Used, drafts_stated, drafts_used, weights_used
 from simulator.planning.model_error import described, error_known
 from simulator.run import step_model_of
-from simulator.spec.deployment import Deployment
+from simulator.spec.deployment import CatalogPrice, Deployment
 from simulator.spec.hardware import ComputeDtype, Gpu, Links
 from simulator.spec.policy import EnginePolicy
-from simulator.spec.price import CatalogPrice
 from simulator.spec.profile import Profile
 from simulator.spec.scenario import Scenario
 from simulator.spec.sources import Sources
