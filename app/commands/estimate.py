@@ -52,7 +52,7 @@ def estimate(
 
 
 def show_surfaces(loaded: "LoadedScenario", *, as_json: bool) -> None:
-    """When to speculate, of every deployment of the first point with one draft that proposes a chain."""
+    """When to speculate, of every deployment of the first point with one draft beside its target, a chain."""
     from app.console import out_console, print_json
     from app.tables.when import LEGEND, surface_table
     from simulator.errors import ScenarioError
@@ -62,7 +62,9 @@ def show_surfaces(loaded: "LoadedScenario", *, as_json: bool) -> None:
     scenario = loaded.points[0].scenario
     drawn = [name for name in scenario.deployments if draws(scenario, name) and not why_unfit(scenario, name)]
     if not drawn:
-        raise ScenarioError(f"{loaded.name}: --surface needs a deployment that fits, with one draft and a chain")
+        raise ScenarioError(
+            f"{loaded.name}: --surface needs a deployment that fits, with one draft beside its target, a chain"
+        )
     found = [surface(scenario, name) for name in drawn]
     if as_json:
         print_json({"scenario": loaded.name, "surfaces": [one.as_json() for one in found]})

@@ -1,6 +1,6 @@
 """When to speculate: the speed-up over load, acceptance and cost of the draft, and the acceptance at which it is none.
 
-A replica always holds the same number of sequences, as in `speculation_gain`; a draft's pass takes a given share of a
+A replica always holds the same number of sequences, as in `speculation_gain`; each draft token takes a given share of a
 plain step at that batch, and everything else (memory, prompts, verification) is the deployment's own.
 """
 
@@ -11,6 +11,8 @@ import numpy as np
 
 from simulator.errors import ScenarioError
 from simulator.physics.acceptance import constant_acceptance
+from simulator.physics.step import StepShape
+from simulator.planning.demand import demand_of
 from simulator.planning.speculation_gain import (
     MOST_DRAFT_TOKENS,
     Floats,
@@ -20,7 +22,9 @@ from simulator.planning.speculation_gain import (
     speedup,
     survival_by_change,
     tokens_by_draft,
+    without_draft,
 )
+from simulator.run import step_model_of
 from simulator.spec.scenario import Scenario
 
 LATENCY_RATIOS = (0.02, 0.05, 0.1, 0.2, 0.3)
@@ -64,22 +68,28 @@ class Surface:
 
 
 def draws(scenario: Scenario, deployment: str) -> bool:
-    """Whether a surface can be drawn of a deployment: one draft that proposes a chain."""
+    """Whether a surface can be drawn of a deployment: one draft on the target's GPUs that proposes a chain."""
     speculation = scenario.deployments[deployment].speculation
-    return speculation.kind != "none" and speculation.combine.kind == "single" and speculation.propose.shape == "chain"
+    if speculation.kind == "none":
+        return False
+    kinds = speculation.combine.kind, speculation.propose.shape, speculation.placement.kind
+    return kinds == ("single", "chain", "colocated")
 
 
 def surface(scenario: Scenario, deployment: str) -> Surface:
-    """The surface of a deployment with one draft that proposes a chain.
+    """The surface of a deployment with one draft on the target's GPUs that proposes a chain.
 
     Raises ScenarioError when it has none, or does not fit.
     """
     if not draws(scenario, deployment):
-        raise ScenarioError(f"deployments.{deployment}: when to speculate is drawn for one draft that proposes a chain")
+        raise ScenarioError(
+            f"deployments.{deployment}: when to speculate is drawn for one draft on the target's GPUs, a chain"
+        )
     grid = speculation_grid(scenario, deployment)
     grid = grid.at(grid.sequences[grid.sequences <= grid.places[0]])
+    own_s = drafting_s(scenario, deployment, grid)
     ratios = [np.full(grid.sequences.size, ratio) for ratio in LATENCY_RATIOS] + [grid.latency_ratio]
-    grids = [with_latency_ratio(grid, ratio) for ratio in ratios]
+    grids = [*(with_latency_ratio(grid, own_s, ratio) for ratio in LATENCY_RATIOS), grid]
     tokens = [tokens_by_draft(survival_by_change(alpha, 1.0, MOST_DRAFT_TOKENS)) for alpha in ACCEPTANCES]
     gains = np.array([[speedup(one, by_k)[:, 1:] for by_k in tokens] for one in grids])
     known = np.nan_to_num(gains, nan=-np.inf)
@@ -97,14 +107,27 @@ def surface(scenario: Scenario, deployment: str) -> Surface:
     )
 
 
-def with_latency_ratio(grid: SpeculationGrid, latency_ratio: Floats) -> SpeculationGrid:
-    """The grid as if a pass of the draft took another share of a plain step.
+def drafting_s(scenario: Scenario, deployment: str, grid: SpeculationGrid) -> Floats:
+    """[sequences, K] seconds that the deployment's own draft computes in a step without prompts."""
+    spec = scenario.deployments[deployment]
+    plain = scenario.model_copy(update={"deployments": {deployment: without_draft(spec)}})
+    context, model = demand_of(plain, deployment).context_tokens, step_model_of(spec)
 
-    latency_ratio: by sequences in flight. [ratio]
+    def one(n: int, k: int) -> float:
+        return model.cost(StepShape(n, n * (k + 1), n * context, 0, 0, 0.0, k)).draft_s
+
+    return np.array([[one(int(n), k) for k in grid.draft_tokens] for n in grid.sequences])
+
+
+def with_latency_ratio(grid: SpeculationGrid, own_s: Floats, latency_ratio: float) -> SpeculationGrid:
+    """The grid as if each draft token took a given share of a plain step, in place of what the own draft takes.
+
+    own_s: of `drafting_s`. [s]
+    latency_ratio: c. [ratio]
     """
-    change = (latency_ratio - grid.latency_ratio) * grid.step_s[:, 0]
-    passes = np.arange(grid.places.size)
-    return replace(grid, step_s=grid.step_s + change[:, None] * passes, latency_ratio=latency_ratio)
+    passes_s = latency_ratio * grid.step_s[:, :1] * np.arange(grid.places.size)
+    ratios = np.full(grid.sequences.size, latency_ratio)
+    return replace(grid, step_s=grid.step_s - own_s + passes_s, latency_ratio=ratios)
 
 
 def break_even(grid: SpeculationGrid) -> Floats:

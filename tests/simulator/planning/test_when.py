@@ -48,10 +48,23 @@ def test_without_prompts_it_is_that_of_the_formula(grid):
     assert when.break_even(bare)[0] == pytest.approx(by_hand)
 
 
-def test_the_own_latency_ratio_changes_nothing(grid):
-    same = when.with_latency_ratio(grid, grid.latency_ratio)
+def test_the_own_latency_ratio_changes_nothing(chat, grid):
+    one = grid.at(grid.sequences[:1])
+    same = when.with_latency_ratio(one, when.drafting_s(chat, "b200-spec", one), float(one.latency_ratio[0]))
 
-    assert same.step_s == pytest.approx(grid.step_s)
+    assert same.step_s == pytest.approx(one.step_s)
+
+
+def test_a_draft_for_free_leaves_what_verifying_takes():
+    heads = load_scenario("eagle_heads").points[0].scenario
+    tables = []
+    for name in ("eagle3-chain-5", "parallel-7"):
+        grid = speculation_grid(heads, name)
+        free = when.with_latency_ratio(grid, when.drafting_s(heads, name, grid), 0.0)
+        tables.append(free.step_s)
+
+    assert tables[0] == pytest.approx(tables[1])
+    assert (np.diff(tables[0], axis=1) > -1e-9).all()
 
 
 def test_a_dearer_draft_needs_more_acceptance_at_every_load(surface):
@@ -84,5 +97,5 @@ def test_the_costs_of_a_token_are_the_inverse_of_the_gains(surface):
 
 
 def test_it_is_drawn_of_one_draft_with_a_chain_only(chat):
-    with pytest.raises(ScenarioError, match="one draft that proposes a chain"):
+    with pytest.raises(ScenarioError, match="one draft on the target's GPUs, a chain"):
         when.surface(chat, "b200-plain")
