@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine.commands.setup import (
+    LOSSY,
     Workbench,
     add_batch_flags,
     add_draft_flags,
@@ -164,7 +165,7 @@ def card(report: dict[str, Any]) -> str:
     if report.get("identical") is not None:
         lines.append("output is " + ("the plain engine's, token for token" if report["identical"] else DIFFERS))
     if not report["lossless"] and not report["synthetic"]:
-        lines.append("LOSSY: typical acceptance; the output is not distributed as the target's")
+        lines.append(LOSSY)
     if report["synthetic"]:
         lines.append("acceptance was forced: the output is not the target's")
     return "\n".join(lines) + "\n"

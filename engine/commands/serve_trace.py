@@ -16,6 +16,7 @@ import numpy as np
 from engine.arrivals import Arrival, read_arrivals
 from engine.commands.machine import about_machine
 from engine.commands.setup import (
+    LOSSY,
     Workbench,
     add_batch_flags,
     add_draft_flags,
@@ -115,6 +116,8 @@ def summary(engine: Engine, flags: argparse.Namespace) -> dict[str, Any]:
     return {
         "model": flags.model,
         "draft": flags.draft,
+        "lossless": engine.options.typical is None and engine.forced is None,
+        "typical": engine.options.typical,
         "requests": len(engine.sequences),
         "seconds": last,
         "output_tokens_per_s": sum(s.num_output for s in engine.sequences) / last,
@@ -148,6 +151,8 @@ def card(report: dict[str, Any]) -> str:
     if report["draft"] != "none" and report["steps"]:
         survival = " ".join(f"{s:.2f}" for s in report["survival"])
         lines.append(f"tokens_per_step {report['tokens_per_step']:.2f}, survival by position {survival}")
+    if report["typical"]:
+        lines.append(LOSSY)
     if "out" in report:
         lines.append(f"written: {report['out']}/steps.csv, requests.csv, about.json")
     return "\n".join(lines) + "\n"

@@ -28,6 +28,10 @@ CLOCKS: dict[str, Callable[[], float]] = {"wall": perf_counter, "cpu": process_t
 """What steps can be timed with. The CPU's seconds add up over threads: they compare runs of one thread."""
 
 
+LOSSY = "LOSSY: typical acceptance; the output is not distributed as the target's"
+"""What every report of such a run says."""
+
+
 def add_model_flags(command: argparse.ArgumentParser) -> None:
     """Which model, where and how."""
     command.add_argument(

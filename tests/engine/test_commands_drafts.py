@@ -69,13 +69,16 @@ def test_generate_takes_a_policy(capsys, folder, policy):
     assert len(report["survival"]) == (2 if policy[0] == "by_batch" else 5)
 
 
-def test_lossy_output_says_so(capsys, folder):
+def test_lossy_output_says_so(capsys, folder, tmp_path):
     flags = ["--draft", "noisy_target", "--temperature", "1", "--lossy-typical", "0.09,0.3"]
+    (tmp_path / "trace.csv").write_text("arrival_s,prompt_tokens,output_tokens\n0,10,5\n")
+    trace = ["serve-trace", str(tmp_path / "trace.csv"), "--text", "random", "--model", str(folder)]
 
-    code, out, _ = generated(capsys, folder, *flags)
+    one, served = generated(capsys, folder, *flags), called(capsys, *trace, *flags, *SMALL)
 
-    assert code == 0
-    assert "LOSSY" in out
+    assert (one[0], served[0]) == (0, 0)
+    assert "LOSSY" in one[1]
+    assert "LOSSY" in served[1]
 
 
 def test_a_table_is_counted_kept_and_drafted_from(capsys, folder, tables, tmp_path):
