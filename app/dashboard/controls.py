@@ -14,7 +14,7 @@ from simulator.catalog.load import load_price_list, names
 from simulator.cluster.accepted import survival_over_steps
 from simulator.outcome.cost import resolve_price
 from simulator.planning.speculation_gain import MOST_DRAFT_TOKENS
-from simulator.spec.deployment import CatalogPrice
+from simulator.spec.price import CatalogPrice
 from simulator.spec.scenario import Scenario
 from simulator.spec.speculation import DraftSpeculation
 

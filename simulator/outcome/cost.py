@@ -1,10 +1,12 @@
 """Dollars: what a deployment costs per hour and per million tokens, and where its price comes from."""
 
 from dataclasses import dataclass
+from math import ceil
 
-from simulator.catalog.load import load_price_list
+from simulator.catalog.load import load_gpu, load_price_list
 from simulator.errors import CatalogError
-from simulator.spec.deployment import Deployment, Price
+from simulator.spec.deployment import Deployment
+from simulator.spec.price import AnyPrice, Price
 
 SECONDS_PER_HOUR = 3600.0
 TOKENS_PER_UNIT = 1e6
@@ -21,17 +23,92 @@ class ResolvedPrice:
     """Date, or a remark where there is none."""
 
 
+@dataclass(frozen=True, slots=True)
+class Gpus:
+    """GPUs of one type."""
+
+    count: int
+    usd_per_gpu_hour: float
+    board_watts: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What a deployment pays for, whatever its number of replicas: GPUs of each, and of each pool of draft GPUs."""
+
+    replica: Gpus
+    pool: Gpus | None = None
+    shared_by: int = 1
+    """Replicas that a pool serves; the last pool may serve fewer."""
+
+    def gpus(self, replicas: int) -> int:
+        """All GPUs of so many replicas."""
+        return sum(gpus.count * times for gpus, times in self._parts(replicas))
+
+    def usd_per_hour(self, replicas: int) -> float:
+        """What so many replicas cost [USD/h]."""
+        return sum(usd_per_hour(gpus.usd_per_gpu_hour, gpus.count * times) for gpus, times in self._parts(replicas))
+
+    def usd_per_gpu_hour(self, replicas: int) -> float:
+        """Price of a GPU, mean over all GPUs of so many replicas [USD/h]."""
+        return self.replica.usd_per_gpu_hour if self.pool is None else self.usd_per_hour(replicas) / self.gpus(replicas)
+
+    def board_watts(self, replicas: int) -> float:
+        """Power limit of a board, mean over all GPUs of so many replicas [W]."""
+        watts = sum(gpus.board_watts * gpus.count * times for gpus, times in self._parts(replicas))
+        return watts / self.gpus(replicas)
+
+    def usd_per_replica_hour(self) -> float:
+        """What a replica costs, with its share of a pool [USD/h]."""
+        return self.usd_per_hour(self.shared_by) / self.shared_by
+
+    def _parts(self, replicas: int) -> list[tuple[Gpus, int]]:
+        pools = [] if self.pool is None else [(self.pool, ceil(replicas / self.shared_by))]
+        return [(self.replica, replicas), *pools]
+
+
+def bill_of(deployment: Deployment) -> Bill:
+    """What a deployment pays for.
+
+    Raises CatalogError when a price list does not hold one of its GPUs.
+    """
+    pool = deployment.draft_pool
+    own = Gpus(deployment.target.num_gpus, resolve_price(deployment).usd_per_gpu_hour, _watts(deployment.gpu))
+    if pool is None:
+        return Bill(own)
+    draft_gpu = deployment.draft_gpu
+    price = resolve_draft_price(deployment).usd_per_gpu_hour
+    return Bill(own, Gpus(pool.gpus, price, _watts(draft_gpu)), pool.shared_by)
+
+
+def _watts(gpu: str) -> float:
+    return load_gpu(gpu).power.watts
+
+
 def resolve_price(deployment: Deployment) -> ResolvedPrice:
     """The deployment's price, looked up in the catalog where it names a price list.
 
     Raises CatalogError when the list does not hold the deployment's GPU.
     """
-    price = deployment.price
+    return _resolved(deployment.price, deployment.gpu)
+
+
+def resolve_draft_price(deployment: Deployment) -> ResolvedPrice:
+    """The price of the draft pool's GPUs: its own, else the deployment's.
+
+    Raises CatalogError when the list does not hold them.
+    """
+    pool = deployment.draft_pool
+    own = None if pool is None else pool.price
+    return _resolved(deployment.price if own is None else own, deployment.draft_gpu)
+
+
+def _resolved(price: AnyPrice, gpu: str) -> ResolvedPrice:
     if isinstance(price, Price):
         return ResolvedPrice(price.usd_per_gpu_hour, price.basis, price.source, price.as_of.isoformat())
     if isinstance(price, int | float):
         return ResolvedPrice(float(price), "assumption", "plain number in the scenario", "no date given")
-    return _listed(price.catalog, deployment.gpu)
+    return _listed(price.catalog, gpu)
 
 
 def _listed(name: str, gpu: str) -> ResolvedPrice:

@@ -8,7 +8,7 @@ import numpy as np
 
 from simulator.cluster.records import ClusterRecords
 from simulator.outcome.binding import ExplainedSteps, binding, draft_ratios
-from simulator.outcome.cost import joules_per_token_bound, usd_per_hour, usd_per_million_tokens
+from simulator.outcome.cost import Bill, joules_per_token_bound, usd_per_million_tokens
 from simulator.outcome.latency import METRICS, STATISTICS, summaries
 from simulator.outcome.occupancy import (
     cached_prompt_share,
@@ -62,9 +62,8 @@ class RowContext:
     deployment: str
     gpu: str
     replicas: int
-    gpus_per_replica: int
-    board_watts: float
-    usd_per_gpu_hour: float
+    bill: Bill
+    """GPUs and prices."""
     arrivals_kind: str
     slo: Slo | None
     point: str = "base"
@@ -83,12 +82,22 @@ class RowContext:
     @property
     def num_gpus(self) -> int:
         """GPUs that the deployment pays for."""
-        return self.replicas * self.gpus_per_replica
+        return self.bill.gpus(self.replicas)
 
     @property
     def usd_per_hour(self) -> float:
         """What the deployment costs [USD/h]."""
-        return usd_per_hour(self.usd_per_gpu_hour, self.num_gpus)
+        return self.bill.usd_per_hour(self.replicas)
+
+    @property
+    def usd_per_gpu_hour(self) -> float:
+        """Price of a GPU, mean over all of them [USD/h]."""
+        return self.bill.usd_per_gpu_hour(self.replicas)
+
+    @property
+    def board_watts(self) -> float:
+        """Power limit of a board, mean over all GPUs [W]."""
+        return self.bill.board_watts(self.replicas)
 
     @property
     def open_loop(self) -> bool:
@@ -259,14 +268,14 @@ def _planned(found: Row, context: RowContext, planned: Planned) -> Row:
     offered = found["offered_req_per_s"]
     at_capacity = None if capacity is None or tokens is None else capacity * tokens
     replicas = planned.replicas_for_offered
-    gpus = None if replicas is None else replicas * context.gpus_per_replica
+    gpus = None if replicas is None else context.bill.gpus(replicas)
     return {
         "capacity_req_per_s": capacity,
         "capacity_note": planned.capacity_note or None,
         "utilisation": offered / capacity if offered is not None and capacity else None,
         "replicas_for_offered": replicas,
         "gpus_for_offered": gpus,
-        "usd_per_hour_for_offered": None if gpus is None else usd_per_hour(context.usd_per_gpu_hour, gpus),
+        "usd_per_hour_for_offered": None if replicas is None else context.bill.usd_per_hour(replicas),
         "fleet_note": planned.fleet_note or None,
         "simulated_runs": planned.simulated_runs,
         "output_tokens_per_s_at_capacity": at_capacity,

@@ -19,6 +19,7 @@ def check_deployment(name: str, deployment: Deployment) -> list[str]:
         *_host_problems(name, deployment),
         *_kv_problems(f"{name}.target.kv", target.kv, model),
         *_draft_problems(name, deployment),
+        *_pool_problems(name, deployment),
     ]
     length = deployment.engine.max_model_len
     if length is not None and length > model.max_position:
@@ -137,10 +138,25 @@ def _window_problems(place: str, model: Model, draft: Draft) -> list[str]:
 def _own_pass_problems(place: str, model: Model, draft: Draft, deployment: Deployment) -> list[str]:
     """What keeps a draft's own split or weights from its GPUs; model: whose heads are split."""
     problems = _split_problems(f"{place}.tensor_parallel", model, draft.tensor_parallel)
-    most = deployment.target.tensor_parallel
-    if draft.tensor_parallel > most:
+    pool, most = deployment.draft_pool, deployment.target.tensor_parallel
+    if pool is None and draft.tensor_parallel > most:
         problems.append(f"{place}.tensor_parallel: {draft.tensor_parallel} is above the target's {most}")
-    return problems + _format_problems(f"{place}.weights", draft.weights, deployment.gpu)
+    return problems + _format_problems(f"{place}.weights", draft.weights, deployment.draft_gpu)
+
+
+def _pool_problems(name: str, deployment: Deployment) -> list[str]:
+    """A link that one of its ends does not have."""
+    if (pool := deployment.draft_pool) is None:
+        return []
+    place = f"{name}.speculation.placement.link"
+    known = {
+        gpu: list(load_links(load_gpu(gpu).links).point_to_point) for gpu in (deployment.gpu, deployment.draft_gpu)
+    }
+    return [
+        f"{place}: {gpu} has no figures of {pool.link}, only of {', '.join(links)}"
+        for gpu, links in known.items()
+        if pool.link not in links
+    ]
 
 
 def _head_problems(place: str, head: Head, target: Model) -> list[str]:

@@ -6,12 +6,13 @@ proposed. What several drafts cost together is in `several`.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
 from simulator.physics.footprint import flops_per_token
 from simulator.physics.forward import HeadCost, LayersCost, Machine
+from simulator.physics.hops import Hops
 from simulator.physics.profiled import UNCALIBRATED, Calibration
 from simulator.physics.trees import rows_by_pass
 from simulator.spec.draft import AbstractDraft, Head, Ngram
@@ -74,6 +75,34 @@ class DraftCost:
     """What it adds once to every decoding step, whether it proposes or not [s]."""
     prompt_s: float = 0.0
     """What each prompt of a step adds: the router's time [s]."""
+    pool: "PoolCost | None" = None
+    """What the drafts do on GPUs of their own, of which a step waits for as much as `passes` says; None: on the
+    target's."""
+
+
+class AheadCost(NamedTuple):
+    """Drafts that go on while the target verifies: what a step waits beyond its verification, affine in its context.
+
+    Both by sequences and draft tokens of each.
+    """
+
+    hit: float
+    """Chance that a sequence has drafts when a step begins [0 to 1]."""
+    outcomes: int
+    """Numbers of accepted tokens that are prepared for."""
+    behind: Callable[[int, int], Affine]
+    """Where any sequence has drafts."""
+    again: Callable[[int, int], Affine]
+    """Where none has."""
+
+
+class PoolCost(NamedTuple):
+    """Drafts on GPUs of their own."""
+
+    own: DraftCost
+    """Of a batch there, messages and waiting left out."""
+    hops: Hops
+    ahead: AheadCost | None = None
 
 
 NO_DRAFT = DraftCost(lambda sequences, draft_tokens: (0.0, 0.0), lambda sequences: (0.0, 0.0), lambda tokens: 0.0, 0, 0)
@@ -181,6 +210,19 @@ def abstract_draft(
 
     context_s = spec.flops_ratio * target.prefill_context_s
     return DraftCost(passes, one_pass, prefill_s, context_s, spec.flops_ratio)
+
+
+def dealt_out(cost: DraftCost, copies: int) -> DraftCost:
+    """A draft in several copies, each with its share of the sequences."""
+
+    def share(affine: Affine) -> Affine:
+        return affine[0], affine[1] / copies
+
+    return replace(
+        cost,
+        passes=lambda sequences, draft_tokens: share(cost.passes(-(-sequences // copies), draft_tokens)),
+        one_pass=lambda sequences: share(cost.one_pass(-(-sequences // copies))),
+    )
 
 
 def ngram_draft(spec: Ngram) -> DraftCost:

@@ -6,7 +6,15 @@ from typing import NamedTuple
 
 from simulator.catalog.load import load_model, load_quantisation
 from simulator.physics.build import build_forward
-from simulator.physics.draft import Affine, DraftCost, abstract_draft, head_draft, modelled_draft, ngram_draft
+from simulator.physics.draft import (
+    Affine,
+    DraftCost,
+    abstract_draft,
+    dealt_out,
+    head_draft,
+    modelled_draft,
+    ngram_draft,
+)
 from simulator.physics.forward import Checkpoint, Forward, Machine, Split
 from simulator.physics.heads import after_the_first_pass, head_model
 from simulator.physics.kv import kv_law
@@ -28,6 +36,8 @@ class Served(NamedTuple):
     plain_step: Callable[[int, int], Affine]
     """Sequences, rows of each → seconds of the target's step without a draft, affine in its context."""
     propose: Proposed
+    copies: int | None = None
+    """Copies of a draft on GPUs of its own, among which sequences are dealt out; None: it is on the target's."""
 
 
 def drafting_cost(speculation: DraftSpeculation, served: Served, shares: Mapping[str, float] | None) -> DraftCost:
@@ -35,17 +45,17 @@ def drafting_cost(speculation: DraftSpeculation, served: Served, shares: Mapping
 
     shares: of the sequences that each routed draft works for; None: equal, where no workload is known. [0 to 1]
     """
-    costs = {name: _cost(draft, served) for name, draft in speculation.drafts.items()}
-    return replace(combined(costs, speculation, shares), step_s=_step_s(speculation, served))
+    costs = {name: draft_cost(draft, served) for name, draft in speculation.drafts.items()}
+    return replace(combined(costs, speculation, shares), step_s=speculative_step_s(speculation, served))
 
 
-def _cost(draft: Draft, served: Served) -> DraftCost:
+def draft_cost(draft: Draft, served: Served) -> DraftCost:
     """What a draft costs, its window included."""
     cost = COST_OF[draft.way](draft, served)
     return cost if draft.window is None else windowed(cost, draft.window.tokens)
 
 
-def _step_s(speculation: DraftSpeculation, served: Served) -> float:
+def speculative_step_s(speculation: DraftSpeculation, served: Served) -> float:
     """Time that speculation adds to a step once: the host's, a tree's attention; copied text adds none to its look-ups.
 
     SpecDecode-Bench (arXiv:2601.11580), figure 1: at batch 1 n-gram steps take as long as plain ones within 2 %.
@@ -86,7 +96,7 @@ def quantisation_of(weights: WeightDtype) -> Quantisation | None:
 def _model(draft: Draft, served: Served) -> DraftCost:
     model = load_model(str(draft.model))
     chain = served.propose.shape == "chain"
-    if chain and isinstance(served.target, MeasuredForward):
+    if chain and served.copies is None and isinstance(served.target, MeasuredForward):
         measured = measured_draft(draft, served.target, model)
         if measured is not None:
             return measured
@@ -112,7 +122,8 @@ def _with_shared_kv(passes: Forward | MeasuredForward, draft: Draft, served: Ser
 
 def _abstract(draft: Draft, served: Served) -> DraftCost:
     assert draft.abstract is not None
-    return abstract_draft(draft.abstract, served.target, served.plain_step, served.propose)
+    cost = abstract_draft(draft.abstract, served.target, served.plain_step, served.propose)
+    return cost if served.copies is None else dealt_out(cost, served.copies)
 
 
 def _measured(draft: Draft, served: Served) -> DraftCost:
@@ -151,8 +162,8 @@ def _moe_subset(draft: Draft, served: Served) -> DraftCost:
 
 
 def _split(draft: Draft, served: Served) -> Split:
-    """A draft is repeated on every data-parallel rank of its target; whole experts are not spread."""
-    return Split(draft.tensor_parallel, served.target.split.data_parallel)
+    """A draft is repeated on every data-parallel rank of its target, or in its pool; whole experts are not spread."""
+    return Split(draft.tensor_parallel, served.copies or served.target.split.data_parallel)
 
 
 COST_OF: dict[str, Callable[[Draft, Served], DraftCost]] = {

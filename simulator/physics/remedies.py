@@ -34,6 +34,8 @@ def ways_to_fit(deployment: Deployment, longest_tokens: int, fits: Callable[[Dep
         _fewer_drafts(deployment),
         _no_draft(deployment),
         _larger_gpus(deployment),
+        _larger_pools(deployment),
+        _pools_of_fewer(deployment),
     )
     return tuple(label for kind in kinds if (label := _first_that_fits(kind, fits)))
 
@@ -80,7 +82,8 @@ def _lighter_checkpoint(draft: Draft, deployment: Deployment) -> DraftChanges:
     """A draft with weights and KV of its own in fewer bits, or over more GPUs."""
     if draft.model is None and draft.head is None:
         return
-    split = deployment.target.tensor_parallel
+    pool = deployment.draft_pool
+    split = deployment.target.tensor_parallel if pool is None else pool.gpus
     if draft.kv != "fp8":
         yield "kv fp8", draft.model_copy(update={"kv": "fp8"})
     if draft.weights == "bf16":
@@ -149,3 +152,22 @@ def _larger_gpus(deployment: Deployment) -> Changes:
     for size, name in sizes:
         if size > now:
             yield f"gpu {name}", deployment.model_copy(update={"gpu": name})
+
+
+def _larger_pools(deployment: Deployment) -> Changes:
+    if (pool := deployment.draft_pool) is not None:
+        for times in (2, 4, 8):
+            yield f"placement.gpus {times * pool.gpus}", _with_pool(deployment, {"gpus": times * pool.gpus})
+
+
+def _pools_of_fewer(deployment: Deployment) -> Changes:
+    if (pool := deployment.draft_pool) is not None:
+        for shared_by in range(pool.shared_by - 1, 0, -1):
+            yield f"placement.shared_by {shared_by}", _with_pool(deployment, {"shared_by": shared_by})
+
+
+def _with_pool(deployment: Deployment, changed: dict[str, int]) -> Deployment:
+    assert deployment.draft_pool is not None
+    placement = deployment.draft_pool.model_copy(update=changed)
+    speculation = deployment.speculation.model_copy(update={"placement": placement})
+    return deployment.model_copy(update={"speculation": speculation})

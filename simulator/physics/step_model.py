@@ -13,6 +13,7 @@ from simulator.physics.drafting import Served, drafting_cost, forward_of, quanti
 from simulator.physics.experts import touched_share
 from simulator.physics.forward import Checkpoint, Forward, HeadCost, LayersCost, Machine, Split, per_rank
 from simulator.physics.measured import MeasuredForward
+from simulator.physics.placement import dedicated_cost
 from simulator.physics.step import StepCost, StepShape
 from simulator.physics.tiers import with_host_kv
 from simulator.physics.windows import without_idle_windows
@@ -245,4 +246,8 @@ def step_model_with(
     beside = Served(
         checkpoint, machine, plain.target, lambda n, rows: plain.decode_affine(n, rows - 1), speculation.propose
     )
-    return CatalogStepModel(plain.target, drafting_cost(speculation, beside, draft_shares), speculation.draft_tokens)
+    if deployment.draft_pool is not None:
+        cost = dedicated_cost(deployment, beside, draft_shares)
+    else:
+        cost = drafting_cost(speculation, beside, draft_shares)
+    return CatalogStepModel(plain.target, cost, speculation.draft_tokens)

@@ -1,8 +1,7 @@
 """What a row says of its deployment whatever came of it, and whether the deployment fits at all."""
 
-from simulator.catalog.load import load_gpu
 from simulator.cluster.accepted import extrapolated
-from simulator.outcome.cost import resolve_price
+from simulator.outcome.cost import bill_of
 from simulator.outcome.report import RowContext
 from simulator.physics.ledger import memory_ledger
 from simulator.planning.draft_words import speculation_words
@@ -22,15 +21,13 @@ def row_context(scenario: Scenario, deployment: str, point: str) -> RowContext:
         deployment=deployment,
         gpu=spec.gpu,
         replicas=spec.replicas,
-        gpus_per_replica=spec.target.num_gpus,
-        board_watts=load_gpu(spec.gpu).power.watts,
-        usd_per_gpu_hour=resolve_price(spec).usd_per_gpu_hour,
+        bill=bill_of(spec),
         arrivals_kind=scenario.workload.arrivals.kind,
         slo=scenario.slo,
         point=point,
         speculation=speculation_words(spec.speculation),
         drafts=tuple(spec.speculation.drafts),
-        draft_bytes=memory_ledger(deployment, spec)[0].draft_weights_bytes if spec.speculation.drafts else None,
+        draft_bytes=memory_ledger(deployment, spec)[-1].draft_weights_bytes if spec.speculation.drafts else None,
         draft_depth=None if spec.speculation.kind == "none" else spec.speculation.propose.depth,
         extrapolated=tuple(extrapolated(spec, scenario.workload)),
     )

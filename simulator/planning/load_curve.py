@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.outcome.cost import resolve_price, usd_per_million_tokens
+from simulator.outcome.cost import bill_of, usd_per_million_tokens
 from simulator.outcome.latency import Summary, summarise
 from simulator.planning.capacity import load_axis
 from simulator.planning.estimate import steady_cluster
@@ -69,7 +69,7 @@ def curve_at(cluster: SteadyCluster, loads: Sequence[Load], scenario: Scenario, 
     axis = load_axis(scenario.workload, scenario.seed, 0)
     offered = cluster.offered(axis.kind, axis.offered)
     spec = scenario.deployments[deployment]
-    usd_per_hour = resolve_price(spec).usd_per_gpu_hour * spec.num_gpus
+    usd_per_hour = bill_of(spec).usd_per_hour(spec.replicas)
     return LoadCurve(
         [_point(cluster, load, usd_per_hour) for load in loads],
         cluster.capacity(),

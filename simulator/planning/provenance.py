@@ -16,16 +16,17 @@ from simulator.catalog.load import (
     origin,
 )
 from simulator.cluster.accepted import extrapolated
-from simulator.outcome.cost import resolve_price
+from simulator.outcome.cost import ResolvedPrice, resolve_draft_price, resolve_price
 from simulator.physics.communication import link
 from simulator.physics.formats import compute_dtype, linear_efficiency
 from simulator.physics.ledger import host_share
 from simulator.planning.draft_provenance import Used, drafts_stated, drafts_used, weights_used
 from simulator.planning.model_error import described, error_known
 from simulator.run import step_model_of
-from simulator.spec.deployment import CatalogPrice, Deployment
+from simulator.spec.deployment import Deployment
 from simulator.spec.hardware import ComputeDtype, Gpu, Links
 from simulator.spec.policy import EnginePolicy
+from simulator.spec.price import CatalogPrice
 from simulator.spec.profile import Profile
 from simulator.spec.scenario import Scenario
 from simulator.spec.sources import Sources
@@ -97,7 +98,16 @@ def _calibration(scenario: Scenario, name: str) -> dict[str, Any]:
 
 
 def _price(deployment: Deployment) -> dict[str, Any]:
-    price = resolve_price(deployment)
+    own = _said_of_price(resolve_price(deployment))
+    pool = deployment.draft_pool
+    return (
+        own
+        if pool is None or pool.price is None
+        else own | {"draft_gpus": _said_of_price(resolve_draft_price(deployment))}
+    )
+
+
+def _said_of_price(price: ResolvedPrice) -> dict[str, Any]:
     return {
         "usd_per_gpu_hour": price.usd_per_gpu_hour,
         "basis": price.basis,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.cluster.plan import limits_of
-from simulator.outcome.cost import resolve_price
+from simulator.outcome.cost import bill_of
 from simulator.physics.acceptance import survival_from_conditional
 from simulator.planning.demand import SEQUENCES, Demand, demand_of
 from simulator.planning.steady_state import prompt_work
@@ -94,7 +94,7 @@ def speculation_grid(scenario: Scenario, deployment: str) -> SpeculationGrid:
         prompt_s=np.array([[prompt_work(one, int(n)).mean_s for one in by_draft] for n in grid]),
         places=np.array([float(one.most_sequences) for one in by_draft]),
         output_tokens=float(demand.output_tokens.mean()),
-        usd_per_hour=resolve_price(spec).usd_per_gpu_hour * spec.target.num_gpus,
+        usd_per_hour=bill_of(spec).usd_per_replica_hour(),
         flops_ratio=ratios[0][0],
         latency_ratio=np.array([ratio for _, ratio in ratios]),
     )

@@ -1,35 +1,17 @@
 """What serves the traffic: GPUs, target, engine policy, speculation, price."""
 
-from datetime import date
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from simulator.spec.base import Count, Flag, Fraction, Name, Positive, Spec, Text
+from simulator.spec.base import Count, Flag, Fraction, Name, Positive, Spec
 from simulator.spec.draft import KvDtype, WeightDtype
 from simulator.spec.economics import Economics
+from simulator.spec.placement import Dedicated
+from simulator.spec.price import AnyPrice
 from simulator.spec.speculation import NoSpeculation, Speculation
 
-PriceBasis = Literal["on_demand", "spot", "reserved", "owned", "assumption"]
 UnquantisedPart = Literal["attention", "first_and_last_mlp"]
-
-
-class Price(Spec):
-    """A GPU's price with where and when it was read."""
-
-    usd_per_gpu_hour: Positive
-    basis: PriceBasis = "on_demand"
-    source: Text
-    """Where the price was read."""
-    as_of: Annotated[date, Field(strict=False)]
-    """Day on which the price held."""
-
-
-class CatalogPrice(Spec):
-    """A price list of the catalog, looked up by the deployment's GPU."""
-
-    catalog: Name
-    """Name of a price list, such as nebius-on-demand."""
 
 
 class Target(Spec):
@@ -131,7 +113,7 @@ class Deployment(Spec):
     replicas: Annotated[Count, Field(le=10_000)]
     """Instances of the target."""
     router: Router = Router()
-    price: Positive | Price | CatalogPrice
+    price: AnyPrice
     """USD per GPU-hour as a plain value, with its source, or from a price list of the catalog."""
     target: Target
     engine: Engine
@@ -147,6 +129,9 @@ class Deployment(Spec):
 
     @model_validator(mode="after")
     def _drafts_fit_the_group(self) -> Self:
+        if self.draft_pool is not None:
+            self._pool_fits(self.draft_pool)
+            return self
         for name, draft in self.speculation.drafts.items():
             if draft.tensor_parallel > self.target.tensor_parallel:
                 raise ValueError(
@@ -155,7 +140,32 @@ class Deployment(Spec):
                 )
         return self
 
+    def _pool_fits(self, pool: Dedicated) -> None:
+        if pool.shared_by > self.replicas:
+            raise ValueError(
+                f"placement.shared_by {pool.shared_by}: there are {self.replicas} replicas to share draft GPUs"
+            )
+        if pool.price is None and pool.gpu not in (None, self.gpu):
+            raise ValueError(f"placement.gpu {pool.gpu} is not the deployment's {self.gpu}: give placement.price")
+
+    @property
+    def draft_pool(self) -> Dedicated | None:
+        """The drafts' own GPUs; None: they run on the target's, or there are none."""
+        speculation = self.speculation
+        if speculation.kind == "none" or speculation.placement.kind == "colocated":
+            return None
+        return speculation.placement
+
+    @property
+    def draft_gpu(self) -> str:
+        """GPU type on which drafts run."""
+        return (self.draft_pool and self.draft_pool.gpu) or self.gpu
+
+    def draft_gpus(self, replicas: int) -> int:
+        """GPUs of the draft pools of so many replicas."""
+        return self.draft_pool.pools(replicas) * self.draft_pool.gpus if self.draft_pool is not None else 0
+
     @property
     def num_gpus(self) -> int:
-        """All GPUs that the deployment pays for."""
-        return self.replicas * self.target.num_gpus
+        """All GPUs that the deployment pays for, those of draft pools included."""
+        return self.replicas * self.target.num_gpus + self.draft_gpus(self.replicas)

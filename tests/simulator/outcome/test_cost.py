@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from simulator.errors import CatalogError
 from simulator.outcome.cost import joules_per_token_bound, resolve_price, usd_per_hour, usd_per_million_tokens
-from simulator.spec.deployment import CatalogPrice, Deployment, Price
+from simulator.spec.deployment import Deployment
+from simulator.spec.price import CatalogPrice, Price
 from tests.simulator.outcome.specs import deployment
 
 positive = st.floats(1e-3, 1e6)

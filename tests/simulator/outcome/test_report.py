@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from simulator.outcome.aggregate import aggregate_rows, flatten
+from simulator.outcome.cost import Bill, Gpus
 from simulator.outcome.report import EXTRA_FIELDS, ROW_FIELDS, Planned, Row, RowContext, empty_row, replication_row
 from simulator.spec.workload import Slo
 from tests.simulator.outcome import toys
@@ -17,7 +18,7 @@ usd_per_million_input_tokens usd_per_million_total_tokens usd_per_million_good_o
 usd_per_million_output_tokens_at_capacity joules_per_output_token_bound bound_by interval"""
 
 CONTEXT = RowContext(
-    deployment="toy", gpu="h200-sxm", replicas=2, gpus_per_replica=4, board_watts=700.0, usd_per_gpu_hour=3.0,
+    deployment="toy", gpu="h200-sxm", replicas=2, bill=Bill(Gpus(4, usd_per_gpu_hour=3.0, board_watts=700.0)),
     arrivals_kind="poisson", slo=Slo(ttft_s={"p95": 1.0}),
 )  # fmt: skip
 

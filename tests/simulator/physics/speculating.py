@@ -15,7 +15,9 @@ def chain(draft_tokens):
     return {"shape": "chain", "draft_tokens": draft_tokens}
 
 
-def step_model(*drafts, target=LLAMA, propose=None, gpu="h200-sxm", policy="vllm", shares=None, engine=None, **more):
+def step_model(
+    *drafts, target=LLAMA, propose=None, gpu="h200-sxm", policy="vllm", shares=None, engine=None, replicas=1, **more
+):
     """The step model of a target with drafts named a, b, …; none: plain decoding."""
     speculation = {"kind": "none"}
     if drafts:
@@ -23,7 +25,7 @@ def step_model(*drafts, target=LLAMA, propose=None, gpu="h200-sxm", policy="vllm
         speculation = {"kind": "drafts", "drafts": named, "propose": propose or chain(4), **more}
     deployment = {
         "gpu": gpu,
-        "replicas": 1,
+        "replicas": replicas,
         "price": 3.0,
         "target": target,
         "engine": {"policy": policy, **(engine or {})},
