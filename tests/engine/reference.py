@@ -25,21 +25,25 @@ def through(weights, layer, x):
 
 
 def plain_head_tokens(head, target, tokens, count):
-    """What a head drafts greedily behind tokens: the target's states as far as they go, then the head's own."""
+    """What a head drafts greedily behind tokens."""
+    return plain_head(head, target, tokens, count)[0]
+
+
+def plain_head(head, target, tokens, count):
+    """Tokens, and the states that they come from: the target's states go in as far as they go, then the head's own."""
     eps, tokens = head.architecture.norm_eps, list(tokens)
-    states, drafted = plain_hidden(target, tokens[:-1]), []
+    states, drafted, given = plain_hidden(target, tokens[:-1]), [], []
     for _ in range(count):
         embedded = target.embedding[torch.tensor(tokens[1:])]
-        rows = (
-            torch.cat((norm(states, head.hidden_norm, eps), norm(embedded, head.embedding_norm, eps)), 1) @ head.fuse.T
-        )
-        last = through(head, head.layer, rows)[-1:]
+        joined = torch.cat((norm(states, head.hidden_norm, eps), norm(embedded, head.embedding_norm, eps)), 1)
+        last = through(head, head.layer, joined @ head.fuse.T)[-1:]
         output = target.head if head.output is None else head.output
         best = int((norm(last, head.final_norm, eps) @ output.T).argmax())
         drafted.append(best if head.vocabulary is None else int(head.vocabulary[best]))
+        given.append(last[0])
         tokens.append(drafted[-1])
         states = torch.cat((states, last))
-    return drafted
+    return drafted, given
 
 
 def mlp(weights, layer, x):

@@ -128,7 +128,7 @@ def test_a_wrong_guess_begins_the_chain_anew():
     first = worker.handle(Ask([0], [[4]], [3])).tokens[0]
     while worker.ahead():
         pass
-    news = [first[0], (first[1] + 1) % 12]
+    news = [first[0], (first[1] + 1) % 12, 5, 7]
     again = worker.handle(Ask([0], [news], [3]))
 
     fresh = new_worker(setup_of(tiny_weights()), Away(), None)
