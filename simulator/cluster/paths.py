@@ -4,7 +4,7 @@ The uniform of a round belongs to (seed, replication, request, round); the accep
 the number of positions whose survival lies above it. So two deployments, or two values of K, see the same luck.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,12 @@ class PathChunk:
     """Tokens that each path puts out."""
     blocks: list[int]
     """KV blocks that each path needs beyond its prompt's."""
+    rows: list[int] = field(default_factory=list)
+    """Row of each request among all rows of survival, where its path is not drawn."""
+    rounds: list[int] = field(default_factory=list)
+    """Start of each request's rounds, as many as it can take, in the following."""
+    accepted: NDArray[np.int8] | None = None
+    """Draft tokens that each round's uniform accepts, of K."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,8 @@ class PathPlanner:
     """By class and range: share of its requests in each group; empty: equally many in each."""
     context_edges: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     """Prompt lengths at which the next range begins, rising."""
+    drawn: bool = True
+    """Whether draft tokens are known beforehand; else only what each round would accept of K is drawn."""
 
     def drafted(self, steps: Ints, classes: Ints, prompts: Ints) -> Ints | Floats:
         """Draft tokens that requests of these classes and prompts propose in so many steps, expected."""
@@ -68,6 +76,11 @@ class PathPlanner:
         if self.draft_tokens == 0:
             return self._finish(np.ones(int(needed.sum()), np.int64), needed, needed, prompts)
         table, rows = self._rows(bits, classes, prompts)
+        if not self.drawn:
+            commits, none = self._draw(bits, table, rows, needed, needed)[0], np.zeros_like(needed)
+            starts = (np.cumsum(needed) - needed).tolist()
+            empty = self._finish(none[:0], none, none, prompts)
+            return replace(empty, rows=rows.tolist(), accepted=(commits - 1).astype(np.int8), rounds=starts)
         mean = 1.0 + table.sum(axis=1)[rows]
         guess = np.minimum(np.ceil(needed / mean * 1.2 + 8.0).astype(np.int64), needed)
         while True:
@@ -163,12 +176,13 @@ class PathPlanner:
         if self.reserved:
             return np.zeros(before.size, np.int32)
         slots = np.repeat(prompts, num_steps) + before + (self.draft_tokens + 1)
-        blocks = self._blocks(slots)
+        blocks = self.blocks(slots)
         new = np.diff(blocks, prepend=0)
         starts = nth == 0
-        new[starts] = blocks[starts] - self._blocks(prompts)[num_steps > 0]
+        new[starts] = blocks[starts] - self.blocks(prompts)[num_steps > 0]
         return new.astype(np.int32)
 
-    def _blocks(self, slots: Ints) -> Ints:
-        filled: Ints = -(-slots // self.block_tokens)
+    def blocks(self, slots: Ints) -> Ints:
+        """KV blocks of sequences that fill so many slots."""
+        filled: Ints = (slots + (self.block_tokens - 1)) // self.block_tokens
         return self.block_counts[np.minimum(filled, self.block_counts.size - 1)]

@@ -53,6 +53,12 @@ class RequestBook:
         self.path_blocks = array("i")
         """KV blocks that it needs beyond its prompt's."""
         self.committed_tokens = array("q")
+        self.drafted_tokens: array[int] | None = None if planner.drawn else array("q")
+        """Draft tokens proposed for each request, where that is not known beforehand."""
+        self.survival_row = array("i")
+        """Row of survival of each request, where paths are not drawn beforehand; and then also:"""
+        self.accepted: dict[int, NDArray[np.int8]] = {}
+        """What each round of a request would accept of K draft tokens."""
         self.rejected: set[int] = set()
         self.truncated: set[int] = set()
         self._past_steps: dict[int, int] = {}
@@ -101,6 +107,12 @@ class RequestBook:
         self.path_tokens.extend(paths.put_out)
         self.path_blocks.extend(paths.blocks)
         self.committed_tokens.extend(paths.committed_tokens.tolist())
+        self.survival_row.extend(paths.rows)
+        if self.drafted_tokens is None or paths.accepted is None:
+            return
+        self.drafted_tokens.extend([0] * count)
+        for request, start, needed in zip(range(first, first + count), paths.rounds, (outputs - 1).tolist(), strict=True):
+            self.accepted[request] = paths.accepted[start : start + needed]
 
     def _leave_blank(self, count: int) -> None:
         """Room for what will happen to the requests that come next."""
@@ -147,6 +159,14 @@ class RequestBook:
     def forget_path(self, request: int) -> None:
         """Drop the path of a finished request, so that memory does not grow with the run."""
         del self.emitted[request], self.new_blocks[request]
+
+    def end_path(self, request: int, steps: int, drafted_tokens: int, committed_tokens: int) -> None:
+        """A request is done whose path nobody knew beforehand."""
+        assert self.drafted_tokens is not None
+        self.num_steps[request], self.committed_tokens[request] = steps, committed_tokens
+        self.drafted_tokens[request] = drafted_tokens
+        del self.accepted[request]
+        self.forget_path(request)
 
     def restart_path(self, request: int, prompt: int, done_steps: int) -> int:
         """Plan the rest of a request whose KV is given up after some steps; returns the prompt to compute again.
@@ -196,6 +216,8 @@ class RequestBook:
 
         steps, committed, classes = column(steps), column(self.committed_tokens), column(self.class_index)
         prompts = column(self.prompt_tokens)
+        known = self.drafted_tokens
+        drafted = planner.drafted(steps, classes, prompts) if known is None else column(known)
         return RequestColumns(
             arrival_s=column(self.arrival_s),
             scheduled_s=column(self.scheduled_s),
@@ -206,7 +228,7 @@ class RequestBook:
             class_index=classes,
             replica=column(self.replica),
             steps=steps,
-            drafted_tokens=planner.drafted(steps, classes, prompts),
+            drafted_tokens=drafted,
             committed_tokens=committed,
             accepted_tokens=committed - steps,
             preemptions=column(self.preemptions),

@@ -1,9 +1,11 @@
 """Small clusters with known step times, for tests of the simulation alone."""
 
+import copy
 from collections.abc import Iterator
 
 import numpy as np
 
+from simulator.cluster.adaptive import AdaptiveDecoding
 from simulator.cluster.cluster import Cluster, ClusterPlan, Load, simulate_cluster
 from simulator.cluster.limits import Limits
 from simulator.cluster.paths import PathPlanner
@@ -30,6 +32,32 @@ class LinearTimes:
 
     def decode_affine(self, sequences: int) -> tuple[float, float]:
         return self.step_s + self.sequence_s * sequences, self.context_token_s
+
+
+class UnevenLinearTimes(LinearTimes):
+    """The same with something for each draft token and pass of the draft; what it missed, it reads token by token."""
+
+    def __init__(self, *constants, draft_token_s=0.0, pass_s=0.0, read_token_s=0.0, positions=3, **more):
+        super().__init__(*constants, **more)
+        self.draft_token_s, self.pass_s, self.read_token_s = draft_token_s, pass_s, read_token_s
+        self.positions = positions
+
+    def seconds(self, shape: StepShape, proposing=()) -> float:
+        return super().seconds(shape) + self.draft_token_s * sum(proposing) + self.pass_s * len(proposing)
+
+    def decode_affine(self, sequences: int, proposing=()) -> tuple[float, float]:
+        constant, slope = super().decode_affine(sequences)
+        return constant + self.draft_token_s * sum(proposing) + self.pass_s * len(proposing), slope
+
+    def curve_s(self, sequences, context_tokens, prefill_tokens):
+        shape = StepShape(sequences, 0, context_tokens, 0, prefill_tokens, 0.0, 0)
+        return super().seconds(shape) + self.draft_token_s * np.arange(self.positions * sequences + 1.0)
+
+    def drafting_s(self, context_tokens, sequences, position, proposing):
+        return np.where(proposing > 0, self.pass_s, 0.0)
+
+    def catch_up_s(self, tokens):
+        return self.read_token_s * tokens
 
 
 def poisson_chunks(rate_per_s, draw_lengths, seed=0, num_classes=1) -> Iterator[RequestChunk]:
@@ -92,10 +120,10 @@ def assert_conserved(cluster: Cluster) -> None:
         held = sum(residents.own.values()) + shared_blocks(residents)
         context = 0
         for request, first in replica.started.items():
-            done = replica.step - first
-            held += int(book.new_blocks[request][:done].sum())
+            put_out, grown = _since_its_start(replica, request, first)
+            held += grown
             prompt = replica.admission.prompts.get(request) or book.prompt_tokens[request]
-            context += prompt + 1 + int(book.emitted[request][:done].sum())
+            context += prompt + 1 + put_out
         pool = residents.pool
         assert pool.used in (held, held + _pending_blocks(replica))
         assert 0 <= pool.used <= pool.used + pool.cache.idle_blocks <= replica.limits.kv_blocks
@@ -104,6 +132,15 @@ def assert_conserved(cluster: Cluster) -> None:
     running = sum(len(r.started) + len(r.waiting.heap) + (r.admission.partial is not None) for r in cluster.replicas)
     in_a_step = len(cluster.came) - accounted - running - sum(r in book.rejected for r in cluster.came)
     assert in_a_step >= 0
+
+
+def _since_its_start(replica, request, first):
+    """Tokens that a running request has put out, and blocks that it has taken."""
+    if isinstance(replica.decoding, AdaptiveDecoding):
+        stopped = copy.deepcopy(replica.decoding._running).remove(request)
+        return stopped.put_out, stopped.grown
+    book, done = replica.book, replica.step - first
+    return int(book.emitted[request][:done].sum()), int(book.new_blocks[request][:done].sum())
 
 
 def shared_blocks(residents) -> int:

@@ -1,0 +1,258 @@
+"""The sequences that run on a replica whose draft tokens may change: where each stands, and what its next steps bring.
+
+What a round accepts of K draft tokens is drawn before a request runs, by the round's own uniform; a step commits one
+token, and of those that round's what it proposed. A window holds the next steps under the draft tokens that were
+chosen. It stays for as long as they do; who comes in the meantime is added to it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.cluster.paths import PathPlanner
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+FAR_AHEAD = 64
+"""Most steps of a window."""
+
+_STEPS = np.arange(FAR_AHEAD + 1)
+_NONE = np.zeros(0, np.int64)
+
+FIELDS = 17
+(
+    REQUEST, ROW, LEFT, BLOCKS, NEED, COUNT, JOINED, DRAFTED, MISSED, CHOSEN, SEEN, FIRST_BLOCKS, FIRST_LEFT,
+    AT, ROUNDS, SLOTS, COMMITTED,
+) = range(FIELDS)  # fmt: skip
+"""Columns of the table, as of the window's start: request; its row of survival; tokens to put out; blocks held, and
+blocks that the next step needs beyond them; draft tokens that it has now; step of the window in which it came; draft
+tokens proposed so far; committed tokens that its draft has not read; candidate of a policy, and whether it was seen by
+one; blocks held and tokens to put out when it began to run here; where its next round stands among all rounds, and
+verify steps taken; KV slots that its next step begins with, and tokens committed so far."""
+_STEPPED, _GREW = slice(AT, ROUNDS + 1), slice(SLOTS, COMMITTED + 1)
+
+
+class Stopped(NamedTuple):
+    """What is kept of a sequence that no longer runs."""
+
+    columns: Ints
+    ema: float
+
+    @property
+    def put_out(self) -> int:
+        """Tokens that it put out since it began to run."""
+        return int(self.columns[FIRST_LEFT] - self.columns[LEFT])
+
+    @property
+    def grown(self) -> int:
+        """KV blocks that it took since then."""
+        return int(self.columns[BLOCKS] - self.columns[FIRST_BLOCKS])
+
+
+class Running:
+    """A table of the sequences, one column each, in no order, and the window."""
+
+    def __init__(self, planner: PathPlanner) -> None:
+        """planner: knows survival and KV blocks."""
+        self._planner = planner
+        self._slots = planner.draft_tokens + 1
+        self.survival = np.concatenate(planner.survival)
+        """[rows, positions]"""
+        self._table = np.zeros((FIELDS, 16), np.int64)
+        self._committed = np.zeros((16, FAR_AHEAD), np.int64)
+        self._blocks = np.zeros((16, FAR_AHEAD), np.int64)
+        self._ema = np.zeros(16)
+        self._accepted = np.zeros(2**14, np.int8)
+        self._end = 0
+        self._place: dict[int, int] = {}
+        self.taken, self.width = 0, 0
+        """Steps of the window that have been taken, and in all."""
+        self.size = 0
+        """Sequences that run."""
+        self.planned = 0
+        """How many of them are in the window."""
+        self._behind = False
+        self.emitted = _NONE
+        """[width] tokens that all put out."""
+        self.new_blocks = np.zeros(1, np.int64)
+        """[width, at least 1] blocks that all need for a step beyond those of the step before."""
+
+    def column(self, field: int) -> Ints:
+        """A column of all sequences; writing to it changes them."""
+        return self._table[field, : self.size]
+
+    @property
+    def missed_tokens(self) -> int:
+        """Committed tokens that drafts have not read, all together; as of the window's start."""
+        return int(self.column(MISSED).sum()) if self._behind else 0
+
+    @property
+    def ema(self) -> Floats:
+        """Running mean of accepted draft tokens of each; writing to it changes them."""
+        return self._ema[: self.size]
+
+    def add(self, came: Stopped, accepted: NDArray[np.int8]) -> bool:
+        """Let a sequence run, whose rounds would accept so many of K; whether it has any step to take."""
+        at = self.size
+        if at == self._ema.size:
+            self._grow()
+        self._table[:, at], self._ema[at] = came.columns, came.ema
+        columns = self._table[:, at]
+        request, rounds, left, blocks = (int(columns[field]) for field in (REQUEST, ROUNDS, LEFT, BLOCKS))
+        need = int(self._planner.blocks(columns[SLOTS] + self._slots)) - blocks
+        need = 0 if self._planner.reserved or not left else need
+        columns[AT] = self._keep(accepted[rounds : rounds + left])
+        columns[JOINED], columns[NEED], columns[FIRST_BLOCKS], columns[FIRST_LEFT] = self.taken, need, blocks, left
+        self._place[request] = at
+        self.size = at + 1
+        self.new_blocks[self.taken] += need
+        return left > 0
+
+    def remove(self, request: int) -> Stopped:
+        """Take a sequence out that has taken its last step, or once the window is settled; what it was."""
+        at, last = self._place.pop(request), self.size - 1
+        columns = self._table[:, at].copy()
+        if steps := self.taken - int(columns[JOINED]):
+            committed = int(self._committed[at, self.taken - 1])
+            columns[ROUNDS] += steps
+            columns[LEFT] = max(int(columns[LEFT]) - committed, 0)
+            columns[BLOCKS] = self._blocks[at, self.taken - 1]
+            columns[DRAFTED] += columns[COUNT] * steps
+            columns[COMMITTED] += committed
+        found = Stopped(columns, float(self._ema[at]))
+        if at < self.planned:
+            self.planned -= 1
+            self._move(self.planned, at)
+            at = self.planned
+        self._move(last, at)
+        self.size = last
+        return found
+
+    def _move(self, at: int, to: int) -> None:
+        """Put a sequence in another's place."""
+        if at != to:
+            self._table[:, to], self._ema[to] = self._table[:, at], self._ema[at]
+            self._committed[to], self._blocks[to] = self._committed[at], self._blocks[at]
+            self._place[int(self._table[REQUEST, to])] = to
+
+    def plan(self, draft_tokens: Ints, width: int) -> list[tuple[int, int]]:
+        """Begin a window of so many steps, with these draft tokens; step in which sequences end in it, and which."""
+        self.column(COUNT)[:] = draft_tokens
+        self.width, self.planned = width, 0
+        self.emitted = np.zeros(width, np.int64)
+        need, self.new_blocks = self.new_blocks[0], np.zeros(width, np.int64)
+        self.new_blocks[0] = need
+        return self.extend(draft_tokens)
+
+    def extend(self, draft_tokens: Ints) -> list[tuple[int, int]]:
+        """Add to the window who came since it began; the same of them."""
+        came, taken = slice(self.planned, self.size), self.taken
+        table, drafts = self._table[:, came], draft_tokens[came]
+        table[COUNT] = drafts
+        width = self.width - taken
+        found = self._accepted[table[AT][:, None] + _STEPS[:width]]
+        committed = np.minimum(found, drafts[:, None]).cumsum(axis=1, dtype=np.int64)
+        committed += _STEPS[1 : width + 1]
+        self._committed[came, taken : self.width] = committed
+        left = table[LEFT][:, None]
+        put_out = np.add.reduce(np.minimum(committed, left))
+        self.emitted[taken:] += put_out
+        self.emitted[taken + 1 :] -= put_out[:-1]
+        going = committed < left
+        self._hold(came, committed, going)
+        self.planned = self.size
+        ends = (~going[:, -1] & (table[LEFT] > 0)).nonzero()[0].tolist()
+        return [(taken + int(going[i].argmin()) + 1, int(table[REQUEST, i])) for i in ends]
+
+    def _hold(self, came: slice, committed: Ints, going: NDArray[np.bool_]) -> None:
+        """Blocks of the sequences in each step: it holds what was committed, the last token and K draft tokens."""
+        table, taken = self._table[:, came], self.taken
+        if self._planner.reserved:
+            self._blocks[came, taken : self.width] = table[BLOCKS][:, None]
+            return
+        slots = table[SLOTS][:, None] + self._slots
+        blocks = self._blocks[came, taken : self.width]
+        blocks[:, :1] = self._planner.blocks(slots)
+        blocks[:, 1:] = self._planner.blocks(slots + committed[:, :-1])
+        self.new_blocks[taken + 1 :] += np.add.reduce((blocks[:, 1:] - blocks[:, :-1]) * going[:, :-1])
+
+    def accept(self, draft_tokens: NDArray[np.int8]) -> None:
+        """Let the round to come of each sequence accept so many; no window may have begun."""
+        self._accepted[self.column(AT)] = draft_tokens
+
+    def recent(self) -> tuple[Ints, Ints]:
+        """[sequences, steps taken] draft tokens accepted in the window so far, 0 before one came; steps of each."""
+        committed = self._committed[: self.size, : self.taken]
+        steps = self.taken - self.column(JOINED)
+        took = np.arange(self.taken) >= self.column(JOINED)[:, None]
+        return np.where(took, np.diff(np.where(took, committed, 0), axis=1, prepend=0) - 1, 0), steps
+
+    def settle(self) -> None:
+        """End the window: the table as of now."""
+        table, at = self._table[:, : self.size], self.taken
+        if at:
+            steps = at - table[JOINED]
+            took = steps > 0
+            committed = self._committed[: self.size, at - 1] * took
+            table[_STEPPED] += steps
+            table[_GREW] += committed
+            table[LEFT] = np.maximum(table[LEFT] - committed, 0)
+            table[DRAFTED] += table[COUNT] * steps
+            table[JOINED] = 0
+            if self._behind or not table[COUNT].all():
+                table[MISSED] = np.where(took & (table[COUNT] > 0), 0, table[MISSED] + committed)
+                self._behind = bool(table[MISSED].any())
+            if not self._planner.reserved:
+                table[BLOCKS] = np.where(took, self._blocks[: self.size, at - 1], table[BLOCKS])
+                needed = self._planner.blocks(table[SLOTS] + self._slots) - table[BLOCKS]
+                table[NEED] = needed * (table[LEFT] > 0)
+        self.taken, self.width, self.planned = 0, 0, 0
+        self.emitted, self.new_blocks = _NONE, np.array([int(np.add.reduce(table[NEED]))])
+
+    def _keep(self, accepted: NDArray[np.int8]) -> int:
+        """Where what the rounds of a sequence accept is kept; beyond its end a window may look, and counts nothing."""
+        if self._end + accepted.size + FAR_AHEAD > self._accepted.size:
+            self._compact(accepted.size)
+        at, self._end = self._end, self._end + accepted.size
+        self._accepted[at : self._end] = accepted
+        return at
+
+    def _compact(self, more: int) -> None:
+        """Drop the rounds of those that have gone, with room for as many more."""
+        parts, table = [], self._table[:, : self.size]
+        end = 0
+        for i, (at, left) in enumerate(table[[AT, LEFT]].T.tolist()):
+            parts.append(self._accepted[at : at + left])
+            table[AT, i] = end
+            end += left
+        size = self._accepted.size
+        while size < 2 * (end + more + FAR_AHEAD):
+            size *= 2
+        self._accepted = np.zeros(size, np.int8)
+        self._accepted[:end] = np.concatenate(parts) if parts else 0
+        self._end = end
+
+    def _grow(self) -> None:
+        """Room for twice as many."""
+        self._table = np.concatenate((self._table, np.zeros_like(self._table)), axis=1)
+        for name in ("_committed", "_blocks", "_ema"):
+            old = getattr(self, name)
+            setattr(self, name, np.concatenate((old, np.zeros_like(old))))
+
+
+def fresh(request: int, row: int, output_tokens: int, prompt_tokens: int, blocks: int) -> Stopped:
+    """A request whose prompt has been computed, before its first verify step."""
+    columns = np.zeros(FIELDS, np.int64)
+    columns[REQUEST], columns[ROW], columns[LEFT] = request, row, output_tokens - 1
+    columns[SLOTS], columns[BLOCKS] = prompt_tokens, blocks
+    return Stopped(columns, 0.0)
+
+
+def computed_again(stopped: Stopped, prompt_tokens: int, blocks: int) -> Stopped:
+    """A request whose KV was given up: computing its prompt again puts out one token, and its rounds go on."""
+    columns = stopped.columns.copy()
+    columns[LEFT] -= 1
+    columns[[SLOTS, BLOCKS, MISSED]] = prompt_tokens, blocks, 0
+    return Stopped(columns, stopped.ema)
