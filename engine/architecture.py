@@ -212,10 +212,11 @@ def from_catalog(entry: Mapping[str, Any], origin: str) -> Architecture:
 
 def _catalog_mixture(moe: Mapping[str, Any]) -> Mixture:
     size = int(moe["expert_intermediate"])
+    shared = int(moe.get("shared_intermediate") or size)
     return Mixture(
         int(moe["num_experts"]),
         int(moe["top_k"]),
         size,
-        shared_size=size * int(moe.get("num_shared", 0)),
+        shared_size=shared * int(moe.get("num_shared", 0)),
         first_dense_layers=int(moe.get("first_dense_layers", 0)),
     )
