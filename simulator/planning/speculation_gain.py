@@ -71,7 +71,7 @@ class SpeculationGrid:
 
 def without_draft(deployment: Deployment) -> Deployment:
     """The deployment with plain decoding."""
-    return deployment.model_copy(update={"speculation": NoSpeculation(kind="none")})
+    return deployment.model_copy(update={"speculation": NoSpeculation(kind="none"), "economics": None})
 
 
 def speculation_grid(scenario: Scenario, deployment: str) -> SpeculationGrid:

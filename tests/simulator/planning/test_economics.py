@@ -5,8 +5,9 @@ import pytest
 from app.commands.estimate import estimated
 from scenarios.load import load_scenario
 from simulator.errors import ScenarioError
-from simulator.planning.economics import months_to_pay_back, operations_ratio
+from simulator.planning.economics import economics, months_to_pay_back, operations_ratio
 from simulator.planning.estimate import estimate
+from simulator.planning.when import surface
 
 TRAINING = (
     "deployments.h200-spec.economics="
@@ -59,7 +60,6 @@ def test_where_no_gpu_is_saved_nothing_is_paid_back():
 def test_without_a_plain_deployment_there_is_nothing_to_save_against():
     loaded = load_scenario("h200_vs_b200_chat", [TRAINING])
     scenario = loaded.points[0].scenario
-    from simulator.planning.economics import economics
 
     rows = [estimate(scenario, "h200-spec")]
 
@@ -76,18 +76,24 @@ def test_operations_never_fall():
 
 
 @pytest.mark.parametrize(
-    ("economics", "part"),
+    ("cost", "part"),
     [
         ("{engineering_weeks: 3}", "engineering_weeks and usd_per_week belong together"),
         ("{training_gpu_hours: 3}", "training_gpu_hours and usd_per_gpu_hour belong together"),
         ("{}", "holds no cost"),
     ],
 )
-def test_half_a_cost_is_refused(economics, part):
+def test_half_a_cost_is_refused(cost, part):
     with pytest.raises(ScenarioError, match=part):
-        load_scenario("h200_vs_b200_chat", [f"deployments.h200-spec.economics={economics}"])
+        load_scenario("h200_vs_b200_chat", [f"deployments.h200-spec.economics={cost}"])
 
 
 def test_a_cost_of_drafts_that_are_not_there_is_refused():
     with pytest.raises(ScenarioError, match="cost of drafts, and this deployment has none"):
         load_scenario("h200_vs_b200_chat", [TRAINING.replace("h200-spec", "h200-plain")])
+
+
+def test_a_deployment_that_says_what_its_draft_cost_is_looked_at_without_it_too():
+    scenario = load_scenario("h200_vs_b200_chat", [TRAINING]).points[0].scenario
+
+    assert surface(scenario, "h200-spec").break_even[-1, 0] < 1
