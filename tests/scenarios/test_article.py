@@ -58,4 +58,5 @@ def test_all_systems_run(tmp_path):
     result = toys.call("run", "article", "--out", tmp_path, "--json", "--quiet", "--set", "replications=1")
 
     assert result.exit_code == 0
-    assert len(json.loads(result.stdout)) == len(NAMES)
+    runs = json.loads(result.stdout)["runs"]
+    assert [run["exit_code"] for run in runs] == [0] * len(NAMES)
