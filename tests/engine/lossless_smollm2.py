@@ -20,6 +20,7 @@ from engine.model import Model
 from engine.scheduler import Limits
 from engine.sequence import Request
 from engine.texts import DOMAINS, prompts
+from engine.training.lesson import first_head
 from engine.trees import DynamicTree
 from engine.weights import with_noise
 
@@ -58,8 +59,9 @@ def drafter_of(loaded, codec, draft, epsilon, shape):
         return Union([drafter_of(loaded, codec, name, epsilon, shape) for name in ("lookup", "ngram")])
     noisy = with_noise(loaded.weights, epsilon, torch.Generator().manual_seed(1)) if draft == "model" else None
     table = table_named("code", codec, loaded.weights.architecture.vocab_size) if draft == "ngram" else None
-    setup = DraftSetup(target=loaded.weights, draft=noisy, num_blocks=BLOCKS, max_model_len=LONGEST, epsilon=epsilon,
-                       generator=torch.Generator().manual_seed(0), table=table, shape=shape)  # fmt: skip
+    head = first_head(loaded.weights, None, torch.Generator()) if draft == "head" else None
+    setup = DraftSetup(target=loaded.weights, draft=noisy, head=head, num_blocks=BLOCKS, max_model_len=LONGEST,
+                       epsilon=epsilon, generator=torch.Generator().manual_seed(0), table=table, shape=shape)  # fmt: skip
     return DRAFTERS[draft](setup)
 
 
@@ -79,7 +81,7 @@ def top_two_gap(model, tokens):
 
 def main(prompts_per_domain=6, tokens=48):
     loaded, worst = load("smollm2"), 0.0
-    cases = [(draft, 5, None) for draft in ("lookup", "model", "ngram", "noisy_target")]
+    cases = [(draft, 5, None) for draft in ("head", "lookup", "model", "ngram", "noisy_target")]
     for draft, draft_tokens, shape in [*cases, ("union", 10, None), ("noisy_target", TREE.nodes, TREE)]:
         found = compare(loaded, draft, prompts_per_domain, tokens, draft_tokens, shape=shape, say=sys.stdout.write)
         worst = max([worst, *found.gaps])

@@ -46,8 +46,14 @@ def test_paris(smollm2):
 
 @pytest.mark.parametrize(
     ("draft", "draft_tokens", "shape"),
-    [("lookup", 4, None), ("noisy_target", 4, None), ("union", 8, None), ("noisy_target", TREE.nodes, TREE)],
-    ids=["lookup", "noisy_target", "union", "tree"],
+    [
+        ("head", 2, None),
+        ("lookup", 4, None),
+        ("noisy_target", 4, None),
+        ("union", 8, None),
+        ("noisy_target", TREE.nodes, TREE),
+    ],
+    ids=["head", "lookup", "noisy_target", "union", "tree"],
 )
 def test_speculative_output_is_the_plain_one(smollm2, draft, draft_tokens, shape):
     found = compare(smollm2, draft, prompts_per_domain=1, tokens=24, draft_tokens=draft_tokens, shape=shape)
