@@ -1,6 +1,7 @@
 """One load on one deployment: the one entry to a simulation."""
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import replace
 from functools import lru_cache
 from math import ceil
@@ -8,8 +9,14 @@ from math import ceil
 import numpy as np
 
 from simulator.cluster.accepted import draft_shares, drafted_mix
-from simulator.cluster.cluster import ClusterPlan, Load, simulate_cluster
-from simulator.cluster.plan import limits_of, longest_sequence, planner_of
+from simulator.cluster.adaptive import AdaptiveDecoding
+from simulator.cluster.cluster import ClusterPlan, Load, MakesDecoding, simulate_cluster
+from simulator.cluster.decoding import DrawnDecoding
+from simulator.cluster.draft_policy import CHOOSERS
+from simulator.cluster.draft_pool import PoolPlan
+from simulator.cluster.drafting_ahead import AheadDecoding, AheadTimes
+from simulator.cluster.paths import PathPlanner
+from simulator.cluster.plan import drafts_ahead, limits_of, longest_sequence, planner_of
 from simulator.cluster.records import ClusterRecords
 from simulator.cluster.sessions import with_prefixes
 from simulator.cluster.streams import acceptance_key
@@ -17,6 +24,8 @@ from simulator.cluster.traffic import RequestChunk, offered_rate, request_chunks
 from simulator.physics.best_tree import chosen
 from simulator.physics.drafted import DeploymentSteps, DraftedStepModel
 from simulator.physics.step_model import CatalogStepModel, build_step_model
+from simulator.physics.undrafted import with_hits, without_drafting
+from simulator.physics.uneven import UnevenSteps
 from simulator.physics.windows import without_idle_windows
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
@@ -46,8 +55,9 @@ def step_model_of(deployment: Deployment, draft_shares: Mapping[str, float] | No
 
     draft_shares: of the sequences that each routed draft works for; None: equal, where no workload is known. [0 to 1]
     """
-    alone = with_best_tree(deployment).model_copy(update={"replicas": 1}).model_dump_json(exclude_unset=True)
-    return _step_model(alone, tuple((draft_shares or {}).items()))
+    shared_by = deployment.draft_pool.shared_by if deployment.draft_pool is not None else 1
+    alone = with_best_tree(deployment).model_copy(update={"replicas": shared_by})
+    return _step_model(alone.model_dump_json(exclude_unset=True), tuple((draft_shares or {}).items()))
 
 
 def with_best_trees(scenario: Scenario) -> Scenario:
@@ -106,17 +116,64 @@ def simulate_once(
     workload = scenario.workload
     model = step_times_of(spec, workload)
     request_host_s, overlap_steps = delivery_of(model)
-    limits = limits_of(deployment, spec, workload, step_by_step=step_by_step)._replace(overlap_steps=overlap_steps)
+    limits = limits_of(deployment, spec, workload, step_by_step=step_by_step or _coupled(spec))
+    limits = limits._replace(overlap_steps=overlap_steps)
+    planner = planner_of(spec, limits, list(workload.classes), scenario.seed, replication, workload.temperature)
     plan = ClusterPlan(
         num_replicas=replicas or spec.replicas,
         router=spec.router.kind,
         limits=limits,
-        times=model,
-        planner=planner_of(spec, limits, list(workload.classes), scenario.seed, replication, workload.temperature),
+        times=without_drafting(model) if _coupled(spec) else model,
+        planner=planner,
         request_host_s=request_host_s,
         router_seed=int(acceptance_key(scenario.seed, replication)) ^ 1,
+        decoding=_decoding_of(spec, model, planner),
+        pool=_shared_pool(spec, model),
     )
     return simulate_cluster(plan, _load(workload, scenario.seed, replication, rate_per_s, concurrency))
+
+
+@lru_cache(maxsize=32)
+def uneven_steps(model: CatalogStepModel) -> UnevenSteps:
+    """The same step model for sequences that propose different numbers of draft tokens."""
+    return UnevenSteps(model)
+
+
+def _decoding_of(spec: Deployment, model: DeploymentSteps, planner: PathPlanner) -> MakesDecoding:
+    """How the running sequences of a replica get their draft tokens."""
+    if planner.drawn:
+        return DrawnDecoding
+    if drafts_ahead(spec):
+        return _ahead_decoding(spec, model, planner)
+    assert isinstance(model, CatalogStepModel) and spec.speculation.kind != "none"
+    times = uneven_steps(model)
+    policy = CHOOSERS[spec.speculation.policy.kind](spec.speculation.policy, times)
+    return lambda book, _, limits: AdaptiveDecoding(book, times, limits, planner, copy(policy))
+
+
+def _ahead_decoding(spec: Deployment, model: DeploymentSteps, planner: PathPlanner) -> MakesDecoding:
+    """Drafts that are made ahead; what a step waits for them is a shared pool's to say."""
+    pool = model.draft.pool
+    assert pool is not None
+    assert pool.ahead is not None
+    hit, known = pool.ahead.hit, None if _coupled(spec) else pool.ahead
+    times = AheadTimes(without_drafting(model) if _coupled(spec) else with_hits(model), known)
+    return lambda book, _, limits: AheadDecoding(book, times, limits, planner, hit)
+
+
+def _coupled(spec: Deployment) -> bool:
+    """Whether replicas wait for each other's drafts, so that they are simulated step by step."""
+    return spec.draft_pool is not None and spec.draft_pool.shared_by > 1 and spec.speculation.draft_tokens > 0
+
+
+def _shared_pool(spec: Deployment, model: DeploymentSteps) -> PoolPlan | None:
+    if not _coupled(spec):
+        return None
+    cost, pool = model.draft.pool, spec.draft_pool
+    assert cost is not None
+    assert pool is not None
+    outcomes = cost.ahead.outcomes if cost.ahead is not None else 1
+    return PoolPlan(cost, model.draft_tokens, pool.shared_by, outcomes)
 
 
 def _load(workload: Workload, seed: int, replication: int, rate_per_s: float | None, concurrency: int | None) -> Load:

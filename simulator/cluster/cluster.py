@@ -15,12 +15,15 @@ import numpy as np
 import simpy
 from simpy.events import URGENT
 
+from simulator.cluster.decoding import Decoding, DrawnDecoding
+from simulator.cluster.draft_pool import DraftPool, PoolPlan, Seat
 from simulator.cluster.limits import Limits, StepTimes
 from simulator.cluster.paths import PathPlanner
-from simulator.cluster.records import ClusterRecords, Floats, Ints, StepColumns
-from simulator.cluster.replica import LOG_COLUMNS, Replica
+from simulator.cluster.records import ClusterRecords
+from simulator.cluster.replica import Replica
 from simulator.cluster.requests import RequestBook
 from simulator.cluster.routing import ROUTERS, Ask
+from simulator.cluster.step_log import step_columns
 from simulator.cluster.traffic import RequestChunk
 from simulator.cluster.waiting import PromptView
 
@@ -29,6 +32,10 @@ MOST_ARRIVALS = 4
 
 LATE = 2
 """Priority of events that come after everything else at their time."""
+
+
+MakesDecoding = Callable[[RequestBook, StepTimes, Limits], Decoding]
+"""What makes the running sequences of a replica."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,10 @@ class ClusterPlan:
     """Time from a client's sending a request to a scheduler's seeing it."""
     router_seed: int = 0
     """Of the routers that pick at random."""
+    decoding: MakesDecoding = DrawnDecoding
+    """How the running sequences of a replica get their draft tokens."""
+    pool: PoolPlan | None = None
+    """Draft GPUs that replicas share; None: what steps wait for drafts is among their times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +95,11 @@ class Cluster:
             load.chunks, plan.planner, limits.max_model_len, limits.longest_prompt,
             None if load.endless else load.requests, load.max_output_tokens,
         )  # fmt: skip
-        self.replicas = [replica(self.env, self.book, plan.times, limits, self) for _ in range(plan.num_replicas)]
+        self.replicas = [
+            replica(self.env, self.book, plan.decoding(self.book, plan.times, limits), limits, self)
+            for _ in range(plan.num_replicas)
+        ]
+        self.pools = self._shared_pools(plan.pool)
         for one in self.replicas:
             one.process = self.env.process(one.run())
         self.came = array("q")
@@ -97,6 +112,15 @@ class Cluster:
         self._left = load.requests - load.warmup_requests
         self._done = self.env.event()
         self._released = 0
+
+    def _shared_pools(self, plan: PoolPlan | None) -> list[DraftPool]:
+        """The pools of draft GPUs, each replica with its seat."""
+        if plan is None:
+            return []
+        pools = [DraftPool(self.env, plan) for _ in self.replicas[:: plan.shared_by]]
+        for number, one in enumerate(self.replicas):
+            one.seat = Seat(self.env, pools[number // plan.shared_by], plan, one.decoding)
+        return pools
 
     def run(self) -> None:
         """Simulate until the last measured request has ended."""
@@ -205,7 +229,7 @@ def simulate_cluster(
     cluster.run()
     if check is not None:
         check(cluster)
-    steps = _step_columns(cluster.replicas)
+    steps = step_columns([one.log for one in cluster.replicas])
     came = np.asarray(cluster.came, np.int64)
     requests = min(load.requests, came.size)
     return ClusterRecords(
@@ -215,36 +239,4 @@ def simulate_cluster(
         num_replicas=plan.num_replicas,
         draft_tokens=plan.limits.draft_tokens,
         measured=slice(min(load.warmup_requests, requests), requests),
-    )
-
-
-def _step_columns(replicas: list[Replica]) -> StepColumns:
-    """The logs of all replicas as columns; the logs are emptied."""
-    sizes = [len(replica.log_times) // 2 for replica in replicas]
-    times = np.concatenate([np.asarray(replica.log_times).reshape(-1, 2) for replica in replicas])
-    rest = np.concatenate([np.asarray(replica.log).reshape(-1, LOG_COLUMNS) for replica in replicas])
-    for replica in replicas:
-        replica.log_times, replica.log = array("d"), array("f")
-
-    def number(index: int) -> Floats:
-        return rest[:, index].astype(np.float64)
-
-    def whole(index: int) -> Ints:
-        return rest[:, index].astype(np.int32)
-
-    return StepColumns(
-        replica=np.repeat(np.arange(len(replicas), dtype=np.int32), sizes),
-        start_s=times[:, 0].copy(),
-        duration_s=times[:, 1].copy(),
-        num_steps=whole(0),
-        sequences=whole(1),
-        context_tokens=number(2),
-        prefill_sequences=whole(3),
-        prefill_tokens=whole(4),
-        prefill_context_tokens=number(5),
-        emitted_tokens=whole(6),
-        kv_blocks=number(7),
-        waiting=whole(8),
-        blocked_by=whole(9),
-        stalled_s=number(10),
     )

@@ -12,6 +12,9 @@ from simulator.cluster.requests import RequestBook
 from simulator.cluster.timeline import Timeline
 from simulator.physics.step import StepShape
 
+MOST_STEPS = 2**30
+"""More steps than any request takes."""
+
 
 class Decoding(Protocol):
     """What a replica asks of its running sequences."""

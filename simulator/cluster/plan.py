@@ -16,6 +16,7 @@ from simulator.cluster.traffic import trace_of
 from simulator.errors import ScenarioError
 from simulator.physics.kv import KvLaw, block_bytes
 from simulator.physics.ledger import memory_ledger, sequence_laws
+from simulator.physics.placement import hit_of
 from simulator.physics.windows import without_idle_windows
 from simulator.spec.deployment import Deployment
 from simulator.spec.workload import Workload
@@ -26,6 +27,20 @@ Floats = NDArray[np.float64]
 def draft_tokens_of(deployment: Deployment) -> int:
     """Draft tokens of all drafts that a step verifies per sequence; 0 without speculation."""
     return deployment.speculation.draft_tokens
+
+
+def chooses_drafts(deployment: Deployment) -> bool:
+    """Whether the draft tokens of a sequence are known step by step: a policy chooses them, or a guess was right."""
+    speculation = deployment.speculation
+    if speculation.kind == "none" or not speculation.draft_tokens:
+        return False
+    return speculation.policy.kind != "fixed" or drafts_ahead(deployment)
+
+
+def drafts_ahead(deployment: Deployment) -> bool:
+    """Whether drafts go on while the target verifies, so that a sequence may have none; never valid, they need not."""
+    pool, speculation = deployment.draft_pool, deployment.speculation
+    return pool is not None and speculation.kind != "none" and hit_of(pool, speculation) > 0.0
 
 
 def block_counts(laws: Sequence[KvLaw], block_tokens: int, limit_tokens: int) -> NDArray[np.int64]:
@@ -141,4 +156,5 @@ def planner_of(
         block_tokens=limits.block_tokens,
         block_counts=np.asarray(limits.block_counts),
         reserved=limits.reserve_output_tokens is not None,
+        drawn=not chooses_drafts(deployment),
     )

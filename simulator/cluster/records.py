@@ -67,6 +67,8 @@ class StepColumns:
     """Requests queued at the replica when the run began."""
     stalled_s: Floats
     """Time for which the run's sequences had waited, before it, for steps that computed prompts only."""
+    draft_tokens: Ints
+    """Draft tokens that the decoding sequences propose in each step of the run, all together."""
     blocked_by: Ints
     """What kept the first waiting request out at the start: index into BLOCKERS."""
 

@@ -5,7 +5,6 @@ prompt that is partly computed, then waiting prompts in order while budget, bloc
 nothing arrives, finishes or lacks blocks are taken together as one run, with one timeout.
 """
 
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Generator, Sequence
 from typing import Any
@@ -13,16 +12,13 @@ from typing import Any
 import simpy
 
 from simulator.cluster.admission import BATCH_WAIT, KV_BLOCKS, NOTHING, Admission, Chunk, totals
-from simulator.cluster.limits import Limits, Listener, StepTimes
+from simulator.cluster.decoding import MOST_STEPS, Decoding
+from simulator.cluster.draft_pool import Seat, Work
+from simulator.cluster.limits import Limits, Listener
 from simulator.cluster.requests import RequestBook
 from simulator.cluster.runs import held_over, run_times
-from simulator.cluster.timeline import Timeline
+from simulator.cluster.step_log import StepLog
 from simulator.cluster.waiting import PromptView
-from simulator.physics.step import StepShape
-
-LOG_COLUMNS = 11
-"""Columns of the step log, in the order of records.StepColumns after the duration."""
-
 
 _NO_CHUNKS: list[Chunk] = []
 
@@ -31,11 +27,11 @@ class Replica:
     """State of one replica; `run` is its process."""
 
     def __init__(
-        self, env: simpy.Environment, book: RequestBook, times: StepTimes, limits: Limits, listener: Listener
+        self, env: simpy.Environment, book: RequestBook, decoding: Decoding, limits: Limits, listener: Listener
     ) -> None:
         self.env = env
         self.book = book
-        self.times = times
+        self.decoding = decoding
         self.limits = limits
         self.listener = listener
         self.rows_per_sequence = limits.draft_tokens + 1
@@ -45,7 +41,7 @@ class Replica:
         self.residents = self.admission.residents
         self.time_s = 0.0
         self.step = 0
-        self.timeline = Timeline()
+        self.timeline = decoding.timeline
         self.started: dict[int, int] = {}
         """Running request -> its first step, in order of admission."""
         self.context_tokens = 0
@@ -55,8 +51,9 @@ class Replica:
         """Seconds that the running sequences have waited for steps with prompts only."""
         self.late: list[tuple[int, bool]] = []
         """Computed but not yet with the client: request, and whether it is its last token (else its first)."""
-        self.log_times, self.log = array("d"), array("f")
-        """Of each run of steps: start and duration [s]; and LOG_COLUMNS more, to seven digits."""
+        self.log = StepLog()
+        self.seat: Seat | None = None
+        """Its place at a pool of draft GPUs that it shares with other replicas."""
         self.process: simpy.Process | None = None
         self._wake: simpy.Event | None = None
         self._run_ends: Sequence[float] | None = None
@@ -105,11 +102,13 @@ class Replica:
                 chunks, blocked_by = self.admission.admit(len(self.started))
             else:
                 chunks, blocked_by = _NO_CHUNKS, NOTHING
+            alone = preempted or self.late or self.limits.step_by_step
+            most = 1 if chunks or alone else MOST_STEPS
+            self.moving_s += self.decoding.look_ahead(self.step, self.context_tokens, chunks, most)
             if chunks:
                 yield from self._mixed_step(chunks, waiting, blocked_by)
             else:
-                alone = preempted or self.moving_s or self.late
-                steps = 1 if alone else self._possible_steps(blocked_by)
+                steps = 1 if alone or self.moving_s else self._possible_steps(blocked_by)
                 yield from self._decode_run(steps, waiting, blocked_by)
 
     def _hold_blocks(self) -> bool:
@@ -125,13 +124,13 @@ class Replica:
         while need > pool.total - pool.used:
             self._preempt()
             preempted = True
-            need = int(timeline.new_blocks[index])
+            need = int(timeline.new_blocks[self.step - timeline.base])
         pool.hold(need)
         return preempted
 
     def _preempt(self) -> None:
         """Take the blocks of the youngest request; it goes to the head of the queue."""
-        admission, residents, book = self.admission, self.residents, self.book
+        admission, residents = self.admission, self.residents
         if admission.partial is not None:
             request = admission.partial.request
             admission.partial = None
@@ -139,17 +138,14 @@ class Replica:
             self.waiting.put_back(request, admission.prompt(request))
             return
         request, first = self.started.popitem()
-        emitted, new_blocks = book.emitted[request], book.new_blocks[request]
-        self.timeline.remove(request, self.step, first, emitted, new_blocks)
-        done = self.step - first
-        blocks = residents.leave(request, int(new_blocks[:done].sum()))
         prompt = admission.prompt(request)
-        context = prompt + 1 + int(emitted[:done].sum())
+        put_out, grown = self.decoding.stop(request, prompt, first, self.step)
+        blocks = residents.leave(request, grown)
+        context = prompt + 1 + put_out
         self.context_tokens -= context
         if self.limits.swap_block_s is None:
-            admission.prompts[request] = book.restart_path(request, prompt, done)
+            admission.prompts[request] = context
         else:
-            book.suspend_path(request, done)
             admission.prompts[request] = context - 1
             admission.on_host[request] = blocks
             self.moving_s += blocks * self.limits.swap_block_s
@@ -164,23 +160,20 @@ class Replica:
         self.admission.step_taken(chunks)
         alone = self.limits.prefill_first
         sequences, context = (0, 0) if alone else (len(self.started), self.context_tokens)
-        shape = StepShape(
-            sequences, sequences * self.rows_per_sequence, context, prompts, tokens, attended, self.limits.draft_tokens
-        )
-        seconds = (self.times.seconds(shape) if sequences or tokens else 0.0) + self.moving_s
+        work = sequences or tokens
+        seconds = self.decoding.seconds(sequences, context, prompts, tokens, attended) if work else 0.0
+        seconds += self.moving_s
         self.moving_s = 0.0
-        self.time_s = start + seconds
-        yield self.env.timeout(max(self.time_s - self.env.now, 0.0))
-        computed = len(self.late)
+        seconds = yield from self._spend(start, seconds, Work(sequences, context, tokens, attended))
+        computed, drafts = len(self.late), 0 if alone else self.decoding.draft_tokens
         emitted = 0 if alone else self._commit(1)
         self.stalled_s += seconds if alone and self.started else 0.0
         for request, done, now, prompt, _ in chunks:
             if done + now == prompt:
                 emitted += now > 0
                 self._join(request, prompt)
-        self.log_times.extend((start, seconds))
-        self.log.extend((1, sequences, context, prompts, tokens, attended, emitted,
-                         self.residents.pool.used, waiting, blocked_by, 0.0))  # fmt: skip
+        self.log.add(start, seconds, 1, sequences, context, prompts, tokens, attended, emitted,
+                     self.residents.pool.used, waiting, blocked_by, 0.0, drafts)  # fmt: skip
         self._finish(computed)
 
     def _decode_run(self, steps: int, waiting: int, blocked_by: int) -> Generator[simpy.Event, Any, None]:
@@ -190,11 +183,11 @@ class Replica:
         context = self.context_tokens
         pool = self.residents.pool
         blocks = pool.used
-        affine = self.times.decode_affine(sequences)
+        affine, drafts = self.decoding.affine(sequences), self.decoding.draft_tokens
         if steps == 1:
-            self.time_s = start + (affine[0] + affine[1] * context + self.moving_s)
+            seconds = affine[0] + affine[1] * context + self.moving_s
             self.moving_s = 0.0
-            yield self.env.timeout(max(self.time_s - self.env.now, 0.0))
+            yield from self._spend(start, seconds, Work(sequences, context))
             context_sum, block_sum = float(context), float(blocks)
         else:
             timeline = self.timeline
@@ -209,11 +202,18 @@ class Replica:
         if blocked_by == BATCH_WAIT:
             self.admission.waited_steps += steps
         emitted = self._commit(steps)
-        self.log_times.extend((start, self.time_s - start))
-        self.log.extend((steps, sequences, context_sum / steps, 0, 0, 0.0, emitted,
-                         block_sum / steps, waiting, blocked_by, self.stalled_s))  # fmt: skip
+        self.log.add(start, self.time_s - start, steps, sequences, context_sum / steps, 0, 0, 0.0, emitted,
+                     block_sum / steps, waiting, blocked_by, self.stalled_s, drafts)  # fmt: skip
         self.stalled_s = 0.0
         self._finish(len(self.late))
+
+    def _spend(self, start: float, seconds: float, work: Work) -> Generator[simpy.Event, Any, float]:
+        """Let a step take its time, and wait for drafts that come from a pool; its seconds."""
+        if self.seat is not None:
+            seconds = yield from self.seat.step(start, seconds, work)
+        self.time_s = start + seconds
+        yield self.env.timeout(max(self.time_s - self.env.now, 0.0))
+        return seconds
 
     def _possible_steps(self, blocked_by: int) -> int:
         """Steps until the next one finishes, lacks blocks, or lets prompts in that were held back."""
@@ -221,7 +221,7 @@ class Replica:
         steps = timeline.finishes[0][0] - self.step
         if blocked_by == BATCH_WAIT:
             steps = min(steps, limits.batch_wait_steps - self.admission.waited_steps)
-        if steps == 1 or limits.step_by_step:
+        if steps == 1:
             return 1
         room = self.residents.pool.room()
         if room < len(self.started) * (steps * self.rows_per_sequence // limits.block_tokens + 2):
@@ -251,6 +251,7 @@ class Replica:
             return 0
         emitted = int(timeline.emitted[index] if steps == 1 else timeline.emitted[index : index + steps].sum())
         self.context_tokens += emitted
+        self.decoding.advance(steps, self.step)
         return emitted
 
     def _join(self, request: int, prompt: int) -> None:
@@ -260,7 +261,7 @@ class Replica:
             self.late.append((request, False))
         self.started[request] = self.step
         self.context_tokens += prompt + 1
-        self.timeline.add(request, self.step, book.emitted[request], book.new_blocks[request])
+        self.decoding.start(request, prompt, self.step)
         self.residents.share(request)
 
     def _finish(self, computed: int) -> None:
@@ -279,10 +280,10 @@ class Replica:
         for request in done:
             del self.started[request]
             prompt = self.admission.prompts.pop(request, 0) or book.prompt_tokens[request]
-            self.context_tokens -= prompt + 1 + book.path_tokens[request]
-            self.residents.end(request, book.path_blocks[request])
+            put_out, grown = self.decoding.end(request)
+            self.context_tokens -= prompt + 1 + put_out
+            self.residents.end(request, grown)
             self.outstanding_tokens -= book.prompt_tokens[request]
-            book.forget_path(request)
             self.late.append((request, True))
 
     def _deliver(self, count: int | None = None) -> None:

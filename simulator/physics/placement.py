@@ -20,7 +20,7 @@ from simulator.physics.survival import survival_for
 from simulator.spec.combine import ParallelStreams
 from simulator.spec.deployment import Deployment
 from simulator.spec.draft import Draft
-from simulator.spec.placement import Dedicated, DraftAhead
+from simulator.spec.placement import Dedicated
 from simulator.spec.speculation import DraftSpeculation
 
 ROUNDS = 30
@@ -109,8 +109,14 @@ def hit_chance(survival: Sequence[float], bonus_guess: float, outcomes: int = 1)
     return bonus_guess * (before[-1] + sum(exactly[: outcomes - 1]))
 
 
-def hit_of(ahead: DraftAhead, speculation: DraftSpeculation) -> float:
-    """The hit that is given, or that follows from the mean acceptance of all classes that the drafts name [0 to 1]."""
+def hit_of(pool: Dedicated, speculation: DraftSpeculation) -> float:
+    """Chance that drafts which were made ahead are valid; 0 where drafts and target take turns [0 to 1].
+
+    As given, or as it follows from the mean acceptance of all classes that the drafts name.
+    """
+    ahead = pool.overlap
+    if ahead.kind == "none":
+        return 0.0
     if ahead.hit is not None:
         return ahead.hit
     assert ahead.bonus_guess is not None
@@ -128,9 +134,11 @@ def dedicated_cost(deployment: Deployment, beside: Served, shares: Mapping[str, 
     own = _own_cost(deployment, speculation, beside, shares)
     queue = _Queue(deployment, pool, own, hops, beside)
     step_s = speculative_step_s(speculation, beside)
-    if pool.overlap.kind == "none":
+    hit = hit_of(pool, speculation)
+    if not hit:
         return replace(_turns(own, queue), step_s=step_s, pool=PoolCost(own, hops))
-    ahead = _ahead_cost(queue, hit_of(pool.overlap, speculation), pool.overlap.outcomes)
+    assert pool.overlap.kind == "draft_ahead"
+    ahead = _ahead_cost(queue, hit, pool.overlap.outcomes)
     return replace(_ahead(own, queue, beside, ahead), step_s=step_s, pool=PoolCost(own, hops, ahead))
 
 

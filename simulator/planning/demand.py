@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from simulator.cluster.limits import Limits, StepTimes
 from simulator.cluster.plan import limits_of, planner_of
 from simulator.physics.step import StepShape
+from simulator.planning.missed_rounds import with_missed_rounds
 from simulator.planning.sampled_requests import sample_requests
 from simulator.run import delivery_of, step_times_of
 from simulator.spec.scenario import Scenario
@@ -143,6 +144,7 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
     limits = limits_of(deployment, spec, scenario.workload)
     workload = scenario.workload
     planner = planner_of(spec, limits, list(workload.classes), scenario.seed, 0, workload.temperature)
+    planner = replace(planner, drawn=True)
     sample = sample_requests(scenario)
     fits = sample.prompts <= limits.longest_prompt
     prompts, classes = sample.prompts[fits], sample.classes[fits]
@@ -158,8 +160,9 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
     filled = np.minimum(-(-(middle + limits.draft_tokens) // limits.block_tokens), len(limits.block_counts) - 1).astype(
         np.int64
     )
-    times = step_times_of(spec, scenario.workload)
-    request_host_s, overlap_steps = delivery_of(times)
+    model = step_times_of(spec, scenario.workload)
+    request_host_s, overlap_steps = delivery_of(model)
+    times = with_missed_rounds(model, paths.committed_tokens.sum() / steps.sum() if steps.sum() > 0 else 1.0)
     context = float(middle @ weight)
     grid = np.array([n for n in SEQUENCES if n < limits.max_num_seqs] + [limits.max_num_seqs], np.float64)
     return Demand(

@@ -71,6 +71,15 @@ def _costs_stated(name: str, draft: Draft) -> Iterator[str]:
         yield f"routing mismatch {draft.moe_subset.routing_mismatch:g} of draft {name} as the scenario states it"
 
 
+def placement_stated(deployment: Deployment) -> Iterator[str]:
+    """What the scenario says on its own authority of drafts on GPUs of their own."""
+    pool = deployment.draft_pool
+    if pool is not None and pool.overlap.kind == "draft_ahead":
+        ahead = pool.overlap
+        chance = f"hit {ahead.hit:g}" if ahead.hit is not None else f"guess of the bonus token {ahead.bonus_guess:g}"
+        yield f"{chance} of drafts that are made ahead as the scenario states it"
+
+
 def _combination_stated(speculation: DraftSpeculation) -> Iterator[str]:
     combine, streams = speculation.combine, speculation.streams
     if combine.kind == "routed":

@@ -3,7 +3,7 @@
 import numpy as np
 
 from simulator.cluster.arrivals import pattern_of
-from simulator.outcome.cost import joules_per_token_bound, usd_per_hour, usd_per_million_tokens
+from simulator.outcome.cost import joules_per_token_bound, usd_per_million_tokens
 from simulator.outcome.latency import summarise
 from simulator.outcome.report import Row, RowContext, empty_row
 from simulator.physics.drafted import DeploymentSteps
@@ -11,6 +11,7 @@ from simulator.physics.step import CAUSES, StepShape
 from simulator.planning.capacity import load_axis
 from simulator.planning.context import row_context, why_unfit
 from simulator.planning.demand import Demand, demand_of
+from simulator.planning.missed_rounds import share_with_drafts
 from simulator.planning.steady_cluster import Load, SteadyCluster, good_share, pressure, token_gaps
 from simulator.run import step_times_of, with_best_trees
 from simulator.spec.scenario import Scenario
@@ -99,13 +100,14 @@ def _speculation(demand: Demand, load: Load, model: DeploymentSteps) -> Row:
     cost = model.cost(shape)
     flops_ratio, latency_ratio = model.draft_ratios(batch, context) if draft_tokens else (None, None)
     committed, drafted = float(demand.committed_tokens.sum()), float(demand.drafted_tokens.sum())
-    tokens_per_step = committed / steps if steps else None
+    share = share_with_drafts(model, batch)
+    tokens_per_step = 1.0 + share * (committed / steps - 1.0) if steps else None
     prompts = 1.0 - 1.0 / load.state.stretch
     shares = {name.removesuffix("_s"): getattr(cost, name) / cost.total_s * (1.0 - prompts) for name in CAUSES}
     return {
         "tokens_per_step": tokens_per_step,
         "acceptance_rate": (committed - steps) / drafted if drafted else None,
-        "draft_tokens_mean": drafted / steps if steps else None,
+        "draft_tokens_mean": share * drafted / steps if steps else None,
         "draft_flops_ratio": flops_ratio,
         "draft_latency_ratio": latency_ratio,
         "bound_by": "prefill_compute" if prompts > 0.5 else model.bound_by(cost, shape),
@@ -150,14 +152,14 @@ def _planned(cluster: SteadyCluster, offered: float | None, context: RowContext)
     capacity = cluster.capacity()
     at_capacity = capacity * float(cluster.demand.output_tokens.mean())
     replicas = None if offered is None else cluster.replicas_for(offered, capacity)
-    gpus = None if replicas is None else replicas * context.gpus_per_replica
+    gpus = None if replicas is None else context.bill.gpus(replicas)
     return {
         "offered_req_per_s": offered,
         "capacity_req_per_s": capacity,
         "utilisation": offered / capacity if offered is not None and capacity > 0 else None,
         "replicas_for_offered": replicas,
         "gpus_for_offered": gpus,
-        "usd_per_hour_for_offered": None if gpus is None else usd_per_hour(context.usd_per_gpu_hour, gpus),
+        "usd_per_hour_for_offered": None if replicas is None else context.bill.usd_per_hour(replicas),
         "output_tokens_per_s_at_capacity": at_capacity,
         "usd_per_million_output_tokens_at_capacity": usd_per_million_tokens(context.usd_per_hour, at_capacity),
     }

@@ -20,7 +20,7 @@ from simulator.outcome.cost import ResolvedPrice, resolve_draft_price, resolve_p
 from simulator.physics.communication import link
 from simulator.physics.formats import compute_dtype, linear_efficiency
 from simulator.physics.ledger import host_share
-from simulator.planning.draft_provenance import Used, drafts_stated, drafts_used, weights_used
+from simulator.planning.draft_provenance import Used, drafts_stated, drafts_used, placement_stated, weights_used
 from simulator.planning.model_error import described, error_known
 from simulator.run import step_model_of
 from simulator.spec.deployment import Deployment
@@ -122,9 +122,10 @@ def _used(scenario: Scenario) -> Iterator[Used]:
     if lengths.kind == "empirical":
         yield f"lengths/{lengths.table}", load_lengths(lengths.table).sources
     for deployment in scenario.deployments.values():
-        gpu, engine = load_gpu(deployment.gpu), load_engine(deployment.engine.policy)
-        yield f"gpus/{deployment.gpu}", _named(gpu.sources, _read_of_gpu(gpu, engine, deployment))
-        yield f"links/{gpu.links}", _read_of_links(load_links(gpu.links), gpu, deployment)
+        engine = load_engine(deployment.engine.policy)
+        for gpu in map(load_gpu, dict.fromkeys((deployment.gpu, deployment.draft_gpu))):
+            yield f"gpus/{gpu.name}", _named(gpu.sources, _read_of_gpu(gpu, engine, deployment))
+            yield f"links/{gpu.links}", _read_of_links(load_links(gpu.links), gpu, deployment)
         profile = step_model_of(deployment).calibration.profile
         yield f"engines/{deployment.engine.policy}", _named(engine.sources, _read_of_engine(engine, profile))
         if profile is not None:
@@ -145,7 +146,8 @@ def _named(sources: Sources, keys: AbstractSet[str]) -> Sources:
 def _read_of_gpu(gpu: Gpu, engine: EnginePolicy, deployment: Deployment) -> set[str]:
     """Keys of the sources that the datasheet, memory, attention and the linear layers in use come from."""
     drafts = deployment.speculation.drafts.values()
-    formats = {deployment.target.weights, *(draft.weights for draft in drafts)} - {"bf16"}
+    own = {deployment.target.weights} if gpu.name == deployment.gpu else set()
+    formats = {*own, *(draft.weights for draft in drafts)} - {"bf16"}
     dtypes: set[ComputeDtype] = {"bf16", *(compute_dtype(gpu, load_quantisation(name)) for name in formats)}
     sections = (gpu.memory.source, gpu.compute.source, gpu.power.source, gpu.attention.source)
     linear = [linear_efficiency(gpu, engine.linear_from, dtype) for dtype in dtypes]
@@ -159,13 +161,15 @@ def _read_of_engine(engine: EnginePolicy, profile: Profile | None) -> set[str]:
 
 
 def _read_of_links(links: Links, gpu: Gpu, deployment: Deployment) -> Sources:
-    """Sources of the links that messages within a replica cross; none where every group is one GPU."""
+    """Sources of the links that messages cross, within a replica and to its draft GPUs; none where it is one GPU."""
     target = deployment.target
     drafts = [draft.tensor_parallel for draft in deployment.speculation.drafts.values()]
     groups = {size for size in (target.tensor_parallel, target.num_gpus, *drafts) if size > 1}
     crossed = {link(links, size, gpu.node_gpus).source for size in groups} | ({links.source} if groups else set())
     if deployment.engine.kv_host_gb is not None:
         crossed.add(links.point_to_point[deployment.engine.kv_host_link or "pcie"].source)
+    if deployment.draft_pool is not None:
+        crossed.add(links.point_to_point[deployment.draft_pool.link].source)
     return _named(links.sources, crossed)
 
 
@@ -194,4 +198,9 @@ def _stated(deployment: Deployment, classes: Collection[str]) -> Iterator[str]:
     if deployment.engine.kv_host_gb is not None:
         share = host_share(deployment)
         yield f"{share:.0%} of the target's KV on the host, read in every step over the whole link: nothing hides it"
+    if (pool := deployment.draft_pool) is not None and pool.price is not None:
+        price = resolve_draft_price(deployment)
+        if price.basis == "assumption":
+            yield f"${price.usd_per_gpu_hour:g} per GPU-hour of draft GPUs ({price.source})"
     yield from drafts_stated(deployment, classes)
+    yield from placement_stated(deployment)

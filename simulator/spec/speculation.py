@@ -9,6 +9,9 @@ from pydantic import Field, model_validator
 from simulator.spec.base import Count, CountOrZero, Name, Spec
 from simulator.spec.combine import ParallelStreams, Routed, Series, SingleDraft, Union
 from simulator.spec.draft import Draft
+from simulator.spec.draft_policy import DraftPolicy, FixedPolicy
+from simulator.spec.draft_pool import Layout, check_pool, layout_of
+from simulator.spec.placement import Colocated, Placement
 
 MOST_NODES = 1024
 """Largest tree that can be described [nodes]; engines verify up to some 64, offloaded targets up to 768."""
@@ -133,18 +136,6 @@ class BestTree(Spec):
 Proposed = Annotated[Chain | Tree | NodesTree | DynamicTree | BestTree, Field(discriminator="shape")]
 
 
-class Colocated(Spec):
-    """The drafts run on the target's GPUs, between its steps."""
-
-    kind: Literal["colocated"] = "colocated"
-
-
-class FixedPolicy(Spec):
-    """K never changes."""
-
-    kind: Literal["fixed"] = "fixed"
-
-
 class NoSpeculation(Spec):
     """Plain decoding."""
 
@@ -176,8 +167,8 @@ class DraftSpeculation(Spec):
     combine: Annotated[SingleDraft | Routed | Union, Field(discriminator="kind")] = SingleDraft()
     streams: Annotated[Series | ParallelStreams, Field(discriminator="kind")] = Series()
     """How several drafts share the GPU in a step."""
-    placement: Colocated = Colocated()
-    policy: FixedPolicy = FixedPolicy()
+    placement: Placement = Colocated()
+    policy: DraftPolicy = FixedPolicy()
 
     @model_validator(mode="before")
     @classmethod
@@ -199,6 +190,9 @@ class DraftSpeculation(Spec):
                 )
         self._count_drafts()
         self._names_of_combine()
+        self._what_a_policy_can()
+        if self.placement.kind == "dedicated":
+            check_pool(self.placement, self.drafts, self.propose, self.streams)
         return self
 
     def _count_drafts(self) -> None:
@@ -223,6 +217,28 @@ class DraftSpeculation(Spec):
                 raise ValueError(f"order names each draft once ({', '.join(self.drafts)}); got {', '.join(order)}")
         if combine.kind == "union" and self.propose.shape != "chain":
             raise ValueError("a union verifies a tree of its drafts' chains: propose a chain")
+
+    def _what_a_policy_can(self) -> None:
+        """A policy shortens chains; it never proposes more than `propose`, for which the scheduler reserves."""
+        policy = self.policy
+        if policy.kind == "fixed":
+            return
+        if self.propose.shape != "chain":
+            raise ValueError(f"policy {policy.kind} changes the length of a chain; a {self.propose.shape} stays whole")
+        if self.combine.kind == "union":
+            raise ValueError(f"policy {policy.kind} changes the length of a chain; a union verifies a tree of several")
+        if self.placement.kind != "colocated":
+            raise ValueError(f"policy {policy.kind} is for drafts beside the target; on GPUs of their own K is fixed")
+        if policy.most > self.propose.draft_tokens:
+            raise ValueError(
+                f"policy {policy.kind} names {policy.most} draft tokens, above the {self.propose.draft_tokens} of "
+                "propose.draft_tokens: raise that, it is what KV and token budget are reserved for"
+            )
+
+    def draft_layout(self) -> Layout:
+        """How the drafts lie on the GPUs of their pool."""
+        assert self.placement.kind == "dedicated"
+        return layout_of(self.placement, self.drafts)
 
     @property
     def draft_tokens(self) -> int:

@@ -8,10 +8,8 @@ from simulator.physics.placement import (
     all_miss,
     drafted_share,
     hit_chance,
-    hit_of,
     synchronous_round_s,
 )
-from simulator.spec.placement import DraftAhead
 from tests.simulator.physics.speculating import PROMPT, SMALL, chain, decode, draft_s, step_model
 
 BATCHES = (1, 8, 64)
@@ -162,7 +160,7 @@ def test_more_outcomes_are_never_less_likely_to_hit():
 
 
 def test_a_measured_hit_is_taken_as_it_is():
-    assert hit_of(DraftAhead(kind="draft_ahead", hit=0.25), None) == 0.25
+    assert pooled(overlap=ahead(0.25)).draft.pool.ahead.hit == 0.25
 
 
 def test_who_is_alone_always_has_drafts_in_the_end():
