@@ -13,6 +13,8 @@ PLACES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("workload", "lengths", "table"), "lengths"),
     (("deployments", "*", "gpu"), "gpus"),
     (("deployments", "*", "price", "catalog"), "prices"),
+    (("deployments", "*", "speculation", "placement", "gpu"), "gpus"),
+    (("deployments", "*", "speculation", "placement", "price", "catalog"), "prices"),
     (("deployments", "*", "target", "model"), "models"),
     (("deployments", "*", "engine", "policy"), "engines"),
     (("deployments", "*", "speculation", "drafts", "*", "model"), "models"),
@@ -48,6 +50,7 @@ def unknown_names(root: Node) -> Iterator[Problem]:
                 yield _problem(path, node, _unknown(node.value, kind))
     for path, node in _matching(root, ("deployments", "*"), ()):
         yield from _unpriced(path, node)
+        yield from _unpriced((*path, "speculation", "placement"), child(child(node, "speculation"), "placement"))
 
 
 def _unknown(name: str, kind: str) -> str:
@@ -56,7 +59,7 @@ def _unknown(name: str, kind: str) -> str:
     return f"no {_WORDS[kind]} {shown(name)} in the catalog; {way_out(name, known_names(kind))}; {looked_in()}"
 
 
-def _unpriced(path: Path, deployment: Node) -> Iterator[Problem]:
+def _unpriced(path: Path, deployment: Node | None) -> Iterator[Problem]:
     price, gpu = child(child(deployment, "price"), "catalog"), child(deployment, "gpu")
     if price is None or gpu is None or not isinstance(price.value, str) or not isinstance(gpu.value, str):
         return

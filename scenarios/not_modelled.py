@@ -22,7 +22,6 @@ KEYS: dict[str, str] = {
 """Unknown key → what to say instead of only `unknown key`."""
 
 VALUES: dict[str, str] = {
-    "dedicated": f"placement on dedicated draft GPUs {NOT_YET}",
     "by_batch": f"a draft schedule by batch {NOT_YET}",
     "goodput": f"the goodput policy {NOT_YET}",
 }

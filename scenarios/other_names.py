@@ -51,6 +51,8 @@ OTHER_KINDS: dict[str, str] = {
     **dict.fromkeys(("draft_model", "draft", "standalone"), "write kind: drafts"),
     **dict.fromkeys(("lookup", "prompt_lookup", "suffix"), "write kind: ngram, and in the draft ngram: {}"),
     "router": "write kind: routed",
+    **dict.fromkeys(("async", "asynchronous", "pearl", "parallel_drafting", "decoupled"), "write kind: draft_ahead"),
+    **dict.fromkeys(("separate", "disaggregated_drafts", "draft_gpus", "draft_pool"), "write kind: dedicated"),
     **dict.fromkeys(("eagle_tree", "top_k", "topk"), "write shape: dynamic_tree, with depth, top_k and nodes"),
     "sequoia": "write shape: best_tree",
 }

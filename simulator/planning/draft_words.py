@@ -1,6 +1,7 @@
 """How a deployment speculates, in a few words for a table: which drafts, how they are combined, what they propose."""
 
 from simulator.spec.draft import Draft
+from simulator.spec.placement import Placement
 from simulator.spec.speculation import DraftSpeculation, Proposed, Speculation
 
 _COMBINED = {"single": "", "routed": ", routed", "union": ", together"}
@@ -16,7 +17,23 @@ def speculation_words(speculation: Speculation) -> str | None:
         return None
     drafts = speculation.drafts
     said = draft_words(speculation.draft) if len(drafts) == 1 else " + ".join(drafts)
-    return f"{said}{_COMBINED[speculation.combine.kind]}, {proposed_words(speculation.propose)}"
+    where = placement_words(speculation.placement)
+    return f"{said}{_COMBINED[speculation.combine.kind]}{where}, {proposed_words(speculation.propose)}"
+
+
+def placement_words(placement: Placement) -> str:
+    """Where drafts run, if not on the target's GPUs.
+
+    >>> from simulator.spec.placement import Dedicated
+    >>> placement_words(Dedicated(kind="dedicated", gpus=2, link="pcie", shared_by=4))
+    ' on 2 GPUs of their own for 4 replicas'
+    """
+    if placement.kind == "colocated":
+        return ""
+    gpus = "1 GPU" if placement.gpus == 1 else f"{placement.gpus} GPUs"
+    whose = f" for {placement.shared_by} replicas" if placement.shared_by > 1 else ""
+    ahead = ", ahead of the target" if placement.overlap.kind == "draft_ahead" else ""
+    return f" on {gpus} of their own{whose}{ahead}"
 
 
 def draft_words(draft: Draft) -> str:

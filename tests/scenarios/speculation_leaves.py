@@ -72,6 +72,22 @@ PAID = (
     "deployments.it.economics={engineering_weeks: 3, usd_per_week: 5000, training_gpu_hours: 2000, usd_per_gpu_hour: 3}",
 )
 
+PLACED = f"{IT}speculation[drafts].placement"
+
+
+def placed(more: str) -> tuple[str, ...]:
+    """Sets that give the drafts GPUs of their own, beside two replicas."""
+    where = f"deployments.it.speculation.placement={{kind: dedicated, link: nvlink{more}}}"
+    return (*SPEC, "deployments.it.replicas=2", where)
+
+
+OWN_GPUS = placed("")
+OTHER_GPUS = placed(", gpu: b200-sxm, price: 6")
+PRICED_GPUS = placed(", price: {usd_per_gpu_hour: 6, source: a quote, as_of: 2026-11-01}")
+LISTED_GPUS = placed(", price: {catalog: nebius-on-demand}")
+AHEAD = placed(", overlap: {kind: draft_ahead, hit: 0.3}")
+GUESSED = placed(", overlap: {kind: draft_ahead, bonus_guess: 0.5}")
+
 SPECULATION = [
     leaf(f"{IT}economics.engineering_weeks", PAID, "4", "study"),
     leaf(f"{IT}economics.usd_per_week", PAID, "4000", "study"),
@@ -148,6 +164,23 @@ SPECULATION = [
     leaf(f"{IT}speculation[drafts].streams[series].kind", UNION, "parallel", "refused"),
     leaf(f"{IT}speculation[drafts].streams[parallel].kind", STREAMS, "series", "refused"),
     leaf(f"{IT}speculation[drafts].streams[parallel].contention", STREAMS, "0.9", "requests"),
-    leaf(f"{IT}speculation[drafts].placement.kind", SPEC, "dedicated", "refused"),
+    leaf(f"{PLACED}[colocated].kind", SPEC, "dedicated", "refused"),
+    leaf(f"{PLACED}[dedicated].kind", OWN_GPUS, "colocated", "refused"),
+    leaf(f"{PLACED}[dedicated].gpus", OWN_GPUS, "2", "requests"),
+    leaf(f"{PLACED}[dedicated].gpu", OTHER_GPUS, "b300-sxm", "requests"),
+    leaf(f"{PLACED}[dedicated].price[float]", OTHER_GPUS, "7", "study"),
+    leaf(f"{PLACED}[dedicated].price[Price].usd_per_gpu_hour", PRICED_GPUS, "7", "study"),
+    leaf(f"{PLACED}[dedicated].price[Price].basis", PRICED_GPUS, "spot", "provenance"),
+    leaf(f"{PLACED}[dedicated].price[Price].source", PRICED_GPUS, "a talk", "provenance"),
+    leaf(f"{PLACED}[dedicated].price[Price].as_of", PRICED_GPUS, "2026-10-01", "provenance"),
+    leaf(f"{PLACED}[dedicated].price[CatalogPrice].catalog", LISTED_GPUS, "runpod-on-demand", "study"),
+    leaf(f"{PLACED}[dedicated].shared_by", OWN_GPUS, "2", "requests"),
+    leaf(f"{PLACED}[dedicated].link", OWN_GPUS, "internode", "requests"),
+    leaf(f"{PLACED}[dedicated].payload", OWN_GPUS, "probabilities", "requests"),
+    leaf(f"{PLACED}[dedicated].overlap[none].kind", OWN_GPUS, "draft_ahead", "refused"),
+    leaf(f"{PLACED}[dedicated].overlap[draft_ahead].kind", AHEAD, "none", "refused"),
+    leaf(f"{PLACED}[dedicated].overlap[draft_ahead].hit", AHEAD, "0.9", "requests"),
+    leaf(f"{PLACED}[dedicated].overlap[draft_ahead].bonus_guess", GUESSED, "0.9", "requests"),
+    leaf(f"{PLACED}[dedicated].overlap[draft_ahead].outcomes", GUESSED, "3", "requests"),
     leaf(f"{IT}speculation[drafts].policy.kind", SPEC, "goodput", "refused"),
 ]

@@ -167,7 +167,6 @@ REFUSED = [
     ("replicas: 1", "replicas: 1\n    models: []", "a fleet of several models is not modelled"),
     ("weights: bf16", "weights: bf16, pipeline_parallel: 2", "pipeline parallelism is not modelled yet"),
     ("policy: vllm", "policy: vllm, enable_prefix_caching: true", "here write prefix_cache: true in engine"),
-    (CHAIN, f"{CHAIN}\n      placement: {{kind: dedicated}}", "placement on dedicated draft GPUs is not modelled yet"),
     (CHAIN, f"{CHAIN}\n      policy: {{kind: by_batch}}", "a draft schedule by batch is not modelled yet"),
     (CHAIN, f"{CHAIN}\n      policy: {{kind: goodput}}", "the goodput policy is not modelled yet"),
     (CHAIN, f"{CHAIN}\n      typical_acceptance: true", "Medusa's typical acceptance) is not modelled"),
