@@ -87,12 +87,12 @@ def _of(scenario: Scenario, row: Row, plain: Row | None) -> dict[str, Any]:
 
 
 def added(scenario: Scenario, row: Row) -> dict[str, Any]:
-    """What drafts add to the fullest GPU's memory, to a token's KV on it, and to a token's FLOPs."""
-    ledger = memory_ledger(row["deployment"], scenario.deployments[row["deployment"]])[0]
-    target_kv = ledger.kv_bytes_per_token["target"]
+    """What drafts add to the memory of the GPU that holds most of them, to a token's KV, and to a token's FLOPs."""
+    ledger = memory_ledger(row["deployment"], scenario.deployments[row["deployment"]])
+    target_kv, draft_kv = (max(role.kv_bytes_per_token.get(of, 0) for role in ledger) for of in ("target", "draft"))
     known = (row["draft_tokens_mean"], row["draft_flops_ratio"], row["tokens_per_step"])
     return {
-        "draft_weights_share_of_hbm": ledger.draft_weights_bytes / ledger.hbm_bytes,
-        "draft_kv_ratio": ledger.kv_bytes_per_token["draft"] / target_kv if target_kv else None,
+        "draft_weights_share_of_hbm": max(role.draft_weights_bytes / role.hbm_bytes for role in ledger),
+        "draft_kv_ratio": draft_kv / target_kv if target_kv else None,
         "operations_ratio": None if None in known else operations_ratio(*known),
     }
