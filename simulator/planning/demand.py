@@ -94,8 +94,16 @@ class Demand:
 
     @property
     def most_sequences(self) -> int:
-        """Sequences that run at once at most, by places, by token budget and by the blocks they hold on average."""
-        places = min(self.limits.max_num_seqs, self.limits.max_num_batched_tokens // (self.limits.draft_tokens + 1))
+        """Sequences that run at once at most, by places, by token budget and by the blocks they hold on average.
+
+        Where steps compute prompts beside decoding, the budget is for both: of n sequences that take R steps each, n ÷ R
+        end in a step, and as many prompts must find room in it.
+        """
+        limits = self.limits
+        each = float(limits.draft_tokens + 1)
+        if self.mean_steps > 0 and not limits.prefill_first:
+            each += float(self.new_tokens.mean()) / self.mean_steps
+        places = min(limits.max_num_seqs, int(limits.max_num_batched_tokens / each))
         return max(1, min(places, int(self.limits.kv_blocks / max(self.blocks, 1e-9))))
 
     def step_s(self, sequences: Floats) -> Floats:
@@ -113,7 +121,7 @@ class Demand:
         """
         limits = self.limits
         rows = sequences * (limits.draft_tokens + 1)
-        budget = max(limits.max_num_batched_tokens - rows, 1)
+        budget = max(limits.max_num_batched_tokens - (0 if limits.prefill_first else rows), 1)
         left, done, steps, seconds = int(prompt_tokens) * num_prompts, 0, 0, 0.0
         while left > 0:
             now = min(left, budget) if limits.chunked_prefill else left

@@ -96,6 +96,21 @@ def test_the_estimate_rises_with_the_load_and_reports_saturation():
     assert [row["holds_slo"] for row in rows] == [True, True, False, False]
 
 
+def with_nodes(nodes: int) -> Scenario:
+    data = scenario().model_dump(mode="json", exclude_unset=True)
+    speculation = data["deployments"]["h200-spec"]["speculation"]
+    speculation["propose"] = {"shape": "tree", "widths": [nodes]}
+    for accepted in speculation["drafts"]["general"]["acceptance"].values():
+        accepted["branches"] = [0.6, 0.2, 0.1]
+    return Scenario.model_validate(data)
+
+
+def test_a_large_tree_leaves_prompts_their_part_of_the_token_budget():
+    few, some, many = (estimate(with_nodes(nodes), "h200-spec")["capacity_req_per_s"] for nodes in (31, 47, 63))
+
+    assert few > some > many > few / 3
+
+
 def test_little_holds_in_a_closed_loop():
     row = estimate(scenario(kind="closed_loop", concurrency=32), "b200-plain")
 
