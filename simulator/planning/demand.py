@@ -96,8 +96,8 @@ class Demand:
     def most_sequences(self) -> int:
         """Sequences that run at once at most, by places, by token budget and by the blocks they hold on average.
 
-        Where steps compute prompts beside decoding, the budget is for both: of n sequences that take R steps each, n ÷ R
-        end in a step, and as many prompts must find room in it.
+        Where steps compute prompts beside decoding, the budget is for both: of n sequences that take R steps each,
+        n ÷ R end in a step, and as many prompts must find room in it.
         """
         limits = self.limits
         each = float(limits.draft_tokens + 1)
