@@ -17,6 +17,8 @@ from simulator.spec.workload import Workload
 Told = tuple[Path, str]
 """Where below a deployment, and what."""
 _PROPOSE: Path = ("speculation", "propose")
+_NOISE = 0.02
+"""By how much a union may have been measured outside what its drafts allow [0 to 1]."""
 
 
 def impossible_drafts(deployment: Deployment, workload: Workload) -> Iterator[Told]:
@@ -30,6 +32,8 @@ def impossible_drafts(deployment: Deployment, workload: Workload) -> Iterator[To
             place: Path = ("speculation", "drafts", name, "acceptance", of)
             yield from ((place, told) for told in _no_curve(acceptance, speculation, workload))
         yield from _shape_unlike(name, _asked(name, draft, speculation, workload.classes), speculation)
+    yield from _idle(speculation, workload.classes)
+    yield from _unlike_its_drafts(speculation)
     yield from _token_budget(deployment, speculation)
 
 
@@ -94,6 +98,42 @@ def _no_curve(acceptance: Acceptance, speculation: DraftSpeculation, workload: W
         acceptance_tables(acceptance, speculation.propose.depth, Conditions(workload.temperature))
     except ScenarioError as error:
         yield str(error)
+
+
+def _idle(speculation: DraftSpeculation, classes: Collection[str]) -> Iterator[Told]:
+    """Drafts that take memory and get no request."""
+    for name in speculation.drafts:
+        if speculation.combine.kind == "routed" and not classes_served(name, speculation, classes):
+            message = "no route leads to it and it is not the fallback: it would take memory and draft for nobody; "
+            yield ("speculation", "drafts", name), f"{message}name it in routes, or leave it out"
+
+
+def _unlike_its_drafts(speculation: DraftSpeculation) -> Iterator[Told]:
+    """A union that was measured below each of its drafts, or above all together, where their acceptance is given."""
+    combine = speculation.combine
+    if combine.kind != "union" or combine.survival is None:
+        return
+    from simulator.physics.survival import survival_for
+
+    for of, curve in combine.survival.items():
+        known = [draft.acceptance[of] for draft in speculation.drafts.values() if of in draft.acceptance]
+        if len(known) < len(speculation.drafts) or any(map(_under_conditions, known)):
+            continue
+        columns = zip(*(survival_for(one, len(curve)) for one in known), strict=True)
+        for position, (together, alone) in enumerate(zip(curve, columns, strict=True), start=1):
+            if not min(alone) - _NOISE <= together <= sum(alone) + _NOISE:
+                message = (
+                    f"{together:g} at position {position}, where its drafts alone have "
+                    f"{', '.join(f'{share:.4g}' for share in alone)}: a union accepts as often as the draft that it "
+                    "tries first at least, and as all together at most; correct one, or leave the drafts' out"
+                )
+                yield ("speculation", "combine", "survival", of), message
+                break
+
+
+def _under_conditions(acceptance: Acceptance) -> bool:
+    """Whether what is accepted differs from what is given."""
+    return any((acceptance.by_temperature, acceptance.by_context, acceptance.uplift))
 
 
 def _token_budget(deployment: Deployment, speculation: DraftSpeculation) -> Iterator[Told]:

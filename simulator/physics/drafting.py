@@ -63,7 +63,8 @@ def speculative_step_s(speculation: DraftSpeculation, served: Served) -> float:
     drafts, overhead = speculation.drafts.values(), served.machine.policy.overhead
     if all(draft.way == "ngram" for draft in drafts):
         return 0.0
-    tree = _branches(speculation.propose) or (speculation.combine.kind == "union" and len(drafts) > 1)
+    together = speculation.combine.kind == "union" and len(drafts) > 1 and speculation.draft_tokens > 0
+    tree = together or _branches(speculation.propose)
     layers = served.checkpoint.model.num_layers if tree else 0
     return overhead.speculative_step_s + layers * overhead.tree_layer_us * 1e-6
 

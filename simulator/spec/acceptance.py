@@ -26,7 +26,7 @@ class Uplift(Spec):
 
     factor: Positive
     """On the conditional acceptance of each position; none goes above 1."""
-    source: Text
+    source: Annotated[Text, Field(min_length=1)]
     """Where it was measured, and on what."""
 
 

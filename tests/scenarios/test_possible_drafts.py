@@ -55,6 +55,27 @@ def test_a_union_that_was_measured_as_a_whole_asks_no_draft_for_its_acceptance()
     assert load_text(CHAT, several("{kind: union, survival: {all: [0.9, 0.7]}}", "", "")).points
 
 
+@pytest.mark.parametrize("measured", ["[0.3, 0.2]", "[0.95, 0.95]", "[0.9, 0.2]"])
+def test_a_union_is_not_measured_below_each_of_its_drafts_nor_above_all_together(measured):
+    small = "code: {survival: [0.5, 0.3]}"
+
+    said = refused(several(f"{{kind: union, survival: {{code: {measured}, prose: [0.6, 0.4]}}}}", ONE, small))
+
+    assert "combine.survival" in said
+
+
+def test_what_a_union_accepts_may_be_any_that_its_drafts_allow():
+    measured = several("{kind: union, survival: {code: [0.95, 0.8], prose: [0.6, 0.4]}}", ONE, ONE)
+
+    assert load_text(CHAT, measured).points
+
+
+def test_a_draft_that_nobody_is_routed_to_is_refused():
+    said = refused(several(routed("{all: general}"), coder=ONE))
+
+    assert "speculation.drafts.coder: no route leads to it and it is not the fallback" in said
+
+
 def test_more_draft_tokens_than_were_measured_are_taken():
     assert load_text(CHAT, f"{DRAFTS}.propose.draft_tokens=4").points
 

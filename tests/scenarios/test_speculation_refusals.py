@@ -90,6 +90,7 @@ REFUSED = [
     (CODE, "code: {survival: [0.8, 0.6], decay: 0.9}", "acceptance.code: decay goes with tokens_per_step"),
     (CODE, "code: {survival: [0.8, 0.6], branches: [0.8, 0.4]}", "branches are chances of exclusive events"),
     (CODE, "code: {survival: [0.8, 0.6], uplift: {factor: 1.1}}", "code.uplift.source: missing: Where it was measured"),
+    (CODE, 'code: {survival: [0.8, 0.6], uplift: {factor: 1.1, source: ""}}', "code.uplift.source: '': String should"),
     (CODE, "code: {survival: [0.8, 0.6], by_context: {}}", "acceptance.code: by_context holds no factor"),
 ]
 

@@ -155,6 +155,12 @@ def test_what_is_chosen_stays_within_what_was_asked_for():
     assert sum(shape) <= 5
 
 
+def test_a_tree_of_more_nodes_than_a_node_has_children_is_searched():
+    few, many = (sum(chosen_levels(best(max_nodes=nodes))) for nodes in (64, 256))
+
+    assert many >= few
+
+
 def test_without_branches_the_best_tree_is_a_chain():
     found = chosen(deployment(best(), {"tokens_per_step": 2.5, "at": 4})).speculation.propose
 

@@ -37,3 +37,9 @@ def test_a_union_is_verified_as_a_tree():
     union = {"kind": "union", "recursive_rejection": {"correlation": 0.5}}
 
     assert step_model(EAGLE3, EAGLE3, combine=union).draft.step_s == OVERHEAD.speculative_step_s + TREE_S
+
+
+def test_a_union_that_proposes_nothing_verifies_no_tree():
+    union = {"kind": "union", "recursive_rejection": {"correlation": 0.5}}
+
+    assert step_model(EAGLE3, EAGLE3, combine=union, propose=chain(0)).draft.step_s == OVERHEAD.speculative_step_s
