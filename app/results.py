@@ -39,6 +39,7 @@ def put_together(name: str, points: Sequence[PointResult], asserts: Sequence[str
         ],
         "comparison": over_points(swept) if len(points) > 1 else first["comparison"],
         "economics": [] if len(points) > 1 else first.get("economics") or [],
+        "drafts": [note for point in swept for note in _of_several(point)],
         "asserts": _asserted(asserts, rows),
     }
     if sweep:
@@ -56,6 +57,13 @@ def _swept(point: PointResult, first: Mapping[str, Any]) -> dict[str, Any]:
 
 def _labelled(row: Mapping[str, Any], label: str) -> dict[str, Any]:
     return {**row, "point": label}
+
+
+def _of_several(point: Mapping[str, Any]) -> list[dict[str, str]]:
+    """What is to be known of several drafts beside single ones at a point, as it is on screen."""
+    from app.tables.drafts import draft_notes
+
+    return [{"point": point["point"], "deployments": of, "note": note} for of, note in draft_notes(point["rows"])]
 
 
 def _asserted(asserts: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

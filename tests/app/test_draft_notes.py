@@ -1,3 +1,4 @@
+from app.results import PointResult, put_together
 from app.tables.drafts import draft_notes
 from app.tables.verdict import notes, point_block
 from tests.app import toys
@@ -49,3 +50,12 @@ def test_over_a_sweep_they_are_held_against_each_other_at_each_point():
 
 def test_deployments_that_hold_nothing_are_not_held_against_any():
     assert said(LARGER, SEVERAL | {"capacity_req_per_s": None}) == []
+
+
+def test_the_json_tells_it_too():
+    point = PointResult("base", {}, "", {"rows": [SEVERAL], "comparison": {}}, 0.0)
+
+    (note,) = put_together("several", [point], [])["drafts"]
+
+    assert (note["point"], note["deployments"]) == ("base", "routed")
+    assert note["note"].startswith("no single draft of the same budget")
