@@ -122,7 +122,7 @@ class Seat:
         begun_s = start_s + waited_s
         behind = self._env.process(self._behind(begun_s, work))
         yield self._env.timeout(max(begun_s + verify_s - self._env.now, 0.0))
-        drafted_s = yield behind
+        drafted_s = float((yield behind))
         return waited_s + max(verify_s, drafted_s)
 
     def _behind(self, start_s: float, work: Work) -> Generator[simpy.Event, Any, float]:
@@ -136,4 +136,4 @@ class Seat:
             return 0.0
         yield env.timeout(max(start_s + asking_s - env.now, 0.0))
         yield self.pool.ask(work, branches)
-        return env.now - start_s + (hops.answer_s(sequences) if sequences else 0.0)
+        return float(env.now) - start_s + (hops.answer_s(sequences) if sequences else 0.0)

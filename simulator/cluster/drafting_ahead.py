@@ -11,18 +11,16 @@ from numpy.typing import NDArray
 
 from simulator.cluster.adaptive import AdaptiveDecoding
 from simulator.cluster.admission import Chunk
-from simulator.cluster.draft_policy import StepTokens
+from simulator.cluster.choice import Choice, StepTokens
 from simulator.cluster.limits import Limits
 from simulator.cluster.paths import PathPlanner
 from simulator.cluster.requests import RequestBook
 from simulator.cluster.running import COMMITTED, FAR_AHEAD, REQUEST, ROUNDS, Running
 from simulator.cluster.streams import request_bits, round_uniforms
 from simulator.physics.draft import AheadCost
+from simulator.physics.drafted import DeploymentSteps
 from simulator.physics.step import StepShape
-from simulator.physics.step_model import CatalogStepModel
 from simulator.physics.uneven import Proposing
-
-Ints = NDArray[np.int64]
 
 OTHER_LUCK = np.uint64(0xC2B2AE3D27D4EB4F)
 """Tells the uniforms of guesses from those of acceptance."""
@@ -35,9 +33,10 @@ class _AllOfThem:
         self._draft_tokens = draft_tokens
         self.lasting = 1
 
-    def choose(self, running: Running, step: StepTokens) -> tuple[Ints, Proposing, int]:
+    def choose(self, running: Running, step: StepTokens) -> Choice:
         """See Policy."""
-        return np.full(running.size, self._draft_tokens), (running.size,) * self._draft_tokens, self.lasting
+        each = np.full(running.size, self._draft_tokens)
+        return Choice(each, (running.size,) * self._draft_tokens, self.lasting)
 
     def observe(self, running: Running, step: int) -> None:
         """See Policy."""
@@ -46,7 +45,7 @@ class _AllOfThem:
 class AheadTimes:
     """Seconds of steps whose sequences all have K + 1 rows, whether they have drafts or not: engines pad them."""
 
-    def __init__(self, model: CatalogStepModel, ahead: AheadCost | None) -> None:
+    def __init__(self, model: DeploymentSteps, ahead: AheadCost | None) -> None:
         """ahead: what a step waits for drafts; None: that is not for the step model to say."""
         self._model, self._ahead = model, ahead
 
@@ -121,15 +120,18 @@ class AheadDecoding(AdaptiveDecoding):
         if self._changed or running.planned < running.size:
             self._settle(step)
             self._changed = False
-        self.missed = False
-        if running.size and not running.width:
-            waits_in = self._first_miss()
-            self.missed = not waits_in
-            if self.missed:
-                self._wait()
-            self._all.lasting = max(waits_in, 1)
+        wait_s = self._decide(context) if running.size and not running.width else 0.0
         super().look_ahead(step, context, chunks, steps)
-        return self._waits.wait_s(running.size, context) if self.missed else 0.0
+        return wait_s
+
+    def _decide(self, context: int) -> float:
+        """Begin a window: up to the next step in which nobody has drafts, or that step; the seconds that it waits."""
+        waits_in = self._first_miss()
+        self.missed, self._all.lasting = not waits_in, max(waits_in, 1)
+        if not self.missed:
+            return 0.0
+        self._wait()
+        return self._waits.wait_s(self._running.size, context)
 
     def _first_miss(self) -> int:
         """Steps until the next in which nobody has drafts, so far as is looked."""

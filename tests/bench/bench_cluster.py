@@ -1,6 +1,6 @@
 """How fast the simulation is: three loads with all metrics, beside what a plain SimPy loop does in the same process.
 
-The first load is also served with a union of four drafts.
+The first load is also served with a union of four drafts, and with draft GPUs that four replicas share each.
 
 Prints a card for people; the very last line is one JSON object. CPU seconds, because wall time is the machine's mood.
 """
@@ -38,6 +38,9 @@ DRAFT = {
 }
 """A 1B draft with independent acceptance of 0.7."""
 SINGLE = {"kind": "drafts", "drafts": {"d": DRAFT}, "propose": {"draft_tokens": 4}}
+POOLED = {**SINGLE, "placement": {"kind": "dedicated", "link": "nvlink", "shared_by": 4}}
+POOLED_GOAL = 5_000
+"""Requests per CPU-second of the first load with shared draft GPUs, whose replicas are simulated step by step."""
 
 
 UNION = {
@@ -139,10 +142,14 @@ def main() -> None:
     union = measure(prompt, output, rate, requests, UNION)
     say(f"the first load with a union of four drafts: {union['requests_per_cpu_s']:,.0f} requests per CPU-second "
         f"(goal {UNION_GOAL:,})\n")  # fmt: skip
+    pooled = measure(prompt, output, rate, requests, POOLED)
+    say(f"the first load with draft GPUs shared by 4: {pooled['requests_per_cpu_s']:,.0f} requests per CPU-second "
+        f"(goal {POOLED_GOAL:,})\n")  # fmt: skip
     growth = seconds_per_request(first) / small
     say(f"cost of a simulated request, {requests:,} against 1,000: {growth:.2f}x\n")
     last = {key: first[key] for key in ("requests_per_cpu_s", "steps_per_cpu_s", "wall_s")}
     last["union_requests_per_cpu_s"] = union["requests_per_cpu_s"]
+    last["pooled_requests_per_cpu_s"] = pooled["requests_per_cpu_s"]
     say(json.dumps({**last, "peak_rss_bytes": peak_rss_bytes(), "cost_growth": growth, "loads": found}) + "\n")
 
 

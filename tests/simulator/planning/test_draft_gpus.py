@@ -59,7 +59,7 @@ def tpot_s(of):
     ids=str,
 )  # fmt: skip
 def test_the_estimate_agrees_with_the_simulation(placement):
-    of = scenario(placement, requests=1500)
+    of = scenario(placement, requests=700)
 
     simulated, estimated = row(of), estimate(of, "it")
 
@@ -114,7 +114,7 @@ def test_better_guesses_make_faster_tokens_once_they_beat_waiting():
 
 
 def test_what_a_round_drafts_is_told_by_who_had_drafts():
-    found = row(scenario(ahead(hit=0.5), requests=800))
+    found = row(scenario(ahead(hit=0.5), requests=400))
 
     assert 2.0 < found["draft_tokens_mean"] < 3.0
     assert found["acceptance_rate"] == pytest.approx(2.2 / 4, rel=0.05)
