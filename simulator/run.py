@@ -1,7 +1,6 @@
 """One load on one deployment: the one entry to a simulation."""
 
 from collections.abc import Iterator, Mapping
-from copy import copy
 from dataclasses import replace
 from functools import lru_cache
 from math import ceil
@@ -145,10 +144,11 @@ def _decoding_of(spec: Deployment, model: DeploymentSteps, planner: PathPlanner)
         return DrawnDecoding
     if drafts_ahead(spec):
         return _ahead_decoding(spec, model, planner)
-    assert isinstance(model, CatalogStepModel) and spec.speculation.kind != "none"
+    assert isinstance(model, CatalogStepModel)
+    assert spec.speculation.kind != "none"
     times = uneven_steps(model)
     policy = CHOOSERS[spec.speculation.policy.kind](spec.speculation.policy, times)
-    return lambda book, _, limits: AdaptiveDecoding(book, times, limits, planner, copy(policy))
+    return lambda book, _, limits: AdaptiveDecoding(book, times, limits, planner, policy)
 
 
 def _ahead_decoding(spec: Deployment, model: DeploymentSteps, planner: PathPlanner) -> MakesDecoding:

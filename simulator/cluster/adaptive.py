@@ -5,13 +5,14 @@ each sequence in any case. A draft that did not run for a sequence reads what it
 """
 
 from collections.abc import Sequence
+from copy import copy
 from heapq import heappush
 from typing import Protocol
 
 import numpy as np
 
 from simulator.cluster.admission import Chunk
-from simulator.cluster.draft_policy import Policy, StepTokens
+from simulator.cluster.choice import Policy, StepTokens
 from simulator.cluster.limits import Limits
 from simulator.cluster.paths import PathPlanner
 from simulator.cluster.requests import RequestBook
@@ -55,7 +56,8 @@ class AdaptiveDecoding:
     def __init__(
         self, book: RequestBook, times: UnevenTimes, limits: Limits, planner: PathPlanner, policy: Policy
     ) -> None:
-        self._book, self._times, self._limits, self._planner, self._policy = book, times, limits, planner, policy
+        self._book, self._times, self._limits, self._planner = book, times, limits, planner
+        self._policy = copy(policy)
         self.timeline = Timeline(1)
         self.draft_tokens = 0
         self._running = Running(planner)

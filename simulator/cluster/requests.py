@@ -31,12 +31,8 @@ class RequestBook:
         limit: int | None,
         max_output_tokens: int | None = None,
     ) -> None:
-        self._chunks = chunks
-        self._planner = planner
-        self._max_model_len = max_model_len
-        self._longest_prompt = longest_prompt
-        self._limit = limit
-        self._max_output = max_output_tokens
+        self._chunks, self._planner, self._limit = chunks, planner, limit
+        self._max_model_len, self._longest_prompt, self._max_output = max_model_len, longest_prompt, max_output_tokens
         self.size = 0
         self.arrival_s, self.scheduled_s, self.first_token_s, self.finish_s = (array("d") for _ in range(4))
         self.replica = array("i")
@@ -59,8 +55,7 @@ class RequestBook:
         """Row of survival of each request, where paths are not drawn beforehand; and then also:"""
         self.accepted: dict[int, NDArray[np.int8]] = {}
         """What each round of a request would accept of K draft tokens."""
-        self.rejected: set[int] = set()
-        self.truncated: set[int] = set()
+        self.rejected, self.truncated = set[int](), set[int]()
         self._past_steps: dict[int, int] = {}
         self._past_committed: dict[int, int] = {}
         self.priority = array("i")
@@ -111,7 +106,9 @@ class RequestBook:
         if self.drafted_tokens is None or paths.accepted is None:
             return
         self.drafted_tokens.extend([0] * count)
-        for request, start, needed in zip(range(first, first + count), paths.rounds, (outputs - 1).tolist(), strict=True):
+        for request, start, needed in zip(
+            range(first, first + count), paths.rounds, (outputs - 1).tolist(), strict=True
+        ):
             self.accepted[request] = paths.accepted[start : start + needed]
 
     def _leave_blank(self, count: int) -> None:

@@ -22,6 +22,10 @@ KNOTS_PER_OCTAVE = 8
 """Rows at which the curve that a policy decides on is looked up, between two powers of 2."""
 
 
+AROUND = (0.8, 1.25)
+"""Range around a step's rows over which the time of a further row is taken."""
+
+
 class UnevenSteps:
     """Seconds of such steps, and the curves over rows of which a policy finds the best."""
 
@@ -55,13 +59,19 @@ class UnevenSteps:
         return self.model.draft.prefill_s(tokens) if tokens else 0.0
 
     def curve_s(self, sequences: int, context_tokens: float, prefill_tokens: int) -> Floats:
-        """Seconds of a step that verifies 0, 1, … all draft tokens, without those of the draft; piecewise linear."""
+        """Seconds of a step that verifies 0, 1, … all draft tokens, without drafting them; piecewise linear.
+
+        Beside prompts: less what each of their tokens adds there, for some step will compute them in any case.
+        """
         constants, slopes = self._curves[sequences]
         curve = constants + slopes * context_tokens
-        if prefill_tokens:
-            rows = sequences + np.arange(constants.size)
-            curve += self._layers_s(rows + prefill_tokens) - self._layers_s(rows)
-        return curve
+        if not prefill_tokens:
+            return curve
+        rows = sequences + np.arange(constants.size)
+        curve += self._layers_s(rows + prefill_tokens) - self._layers_s(rows)
+        around = np.array([(sequences + prefill_tokens) * factor for factor in AROUND])
+        fewer_s, more_s = self._layers_s(around).tolist()
+        return np.asarray(curve - prefill_tokens * (more_s - fewer_s) / (around[1] - around[0]))
 
     def drafting_s(self, context_tokens: float, sequences: int, position: int, proposing: Ints) -> Floats:
         """Seconds of the draft's pass for a position, by how many of the sequences propose that far."""
@@ -110,7 +120,7 @@ class UnevenSteps:
         rest = constants - self._layers_s(sequences + levels)
         return np.interp(tokens, levels, rest) + self._layers_s(sequences + tokens), np.interp(tokens, levels, slopes)
 
-    def _layers_s(self, rows: Ints) -> Floats:
+    def _layers_s(self, rows: Ints | Floats) -> Floats:
         """Seconds of the target's layers over so many rows, from knots."""
         most = int(rows[-1])
         if self._knots[-1] < most:

@@ -80,7 +80,7 @@ def test_a_schedule_of_one_band_is_fixed_k_bit_for_bit(load):
         assert np.array_equal(values, measured(banded)[name], equal_nan=values.dtype.kind == "f"), name
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", [name for name in POLICIES if name != "goodput"])
 @pytest.mark.parametrize("load", ["idle", "busy", "short of blocks", "swapping"])
 def test_windows_of_steps_leave_the_same_records_as_steps_one_by_one(policy, load):
     together = run(**LOADS[load], policy=POLICIES[policy], requests=150)

@@ -50,7 +50,7 @@ class UnevenLinearTimes(LinearTimes):
         return constant + self.draft_token_s * sum(proposing) + self.pass_s * len(proposing), slope
 
     def curve_s(self, sequences, context_tokens, prefill_tokens):
-        shape = StepShape(sequences, 0, context_tokens, 0, prefill_tokens, 0.0, 0)
+        shape = StepShape(sequences, 0, context_tokens, 0, 0, 0.0, 0)
         return super().seconds(shape) + self.draft_token_s * np.arange(self.positions * sequences + 1.0)
 
     def drafting_s(self, context_tokens, sequences, position, proposing):
