@@ -1,9 +1,9 @@
 """What a row says of its deployment whatever came of it, and whether the deployment fits at all."""
 
-from simulator.cluster.accepted import extrapolated
 from simulator.outcome.cost import bill_of
 from simulator.outcome.report import RowContext
 from simulator.physics.ledger import memory_ledger
+from simulator.planning.beyond import beyond_measured
 from simulator.planning.draft_words import speculation_words
 from simulator.spec.scenario import Scenario
 
@@ -29,5 +29,5 @@ def row_context(scenario: Scenario, deployment: str, point: str) -> RowContext:
         drafts=tuple(spec.speculation.drafts),
         draft_bytes=memory_ledger(deployment, spec)[-1].draft_weights_bytes if spec.speculation.drafts else None,
         draft_depth=None if spec.speculation.kind == "none" else spec.speculation.propose.depth,
-        extrapolated=tuple(extrapolated(spec, scenario.workload)),
+        extrapolated=tuple(beyond_measured(spec, scenario.workload)),
     )

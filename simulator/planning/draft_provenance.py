@@ -43,6 +43,12 @@ def drafts_stated(deployment: Deployment, classes: Collection[str]) -> Iterator[
         yield from _acceptance_stated(of, asked)
         yield from _costs_stated(name, draft)
     yield from _combination_stated(speculation)
+    if speculation.propose.shape == "best_tree":
+        batch = speculation.propose.at_sequences
+        yield (
+            f"the best tree is the one for {batch} sequence{'s' * (batch > 1)} at a time (propose.at_sequences), "
+            "whatever batch is served"
+        )
 
 
 def _asked(draft: Draft, classes: Collection[str]) -> dict[str, Acceptance]:

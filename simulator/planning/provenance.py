@@ -15,11 +15,11 @@ from simulator.catalog.load import (
     load_quantisation,
     origin,
 )
-from simulator.cluster.accepted import extrapolated
 from simulator.outcome.cost import ResolvedPrice, resolve_draft_price, resolve_price
 from simulator.physics.communication import link
 from simulator.physics.formats import compute_dtype, linear_efficiency
 from simulator.physics.ledger import host_share
+from simulator.planning.beyond import beyond_measured
 from simulator.planning.draft_provenance import Used, drafts_stated, drafts_used, placement_stated, weights_used
 from simulator.planning.model_error import described, error_known
 from simulator.run import step_model_of
@@ -82,16 +82,16 @@ def _profile_said(deployment: Deployment) -> str:
 def _calibration(scenario: Scenario, name: str) -> dict[str, Any]:
     """Profile of a deployment with its errors, and which parts of its step are extrapolated or uncalibrated."""
     found = step_model_of(scenario.deployments[name]).calibration
-    accepted = list(extrapolated(scenario.deployments[name], scenario.workload))
+    beyond = list(beyond_measured(scenario.deployments[name], scenario.workload))
     if found.profile is None:
-        return {"profile": None, "extrapolated": accepted, "uncalibrated": ["all"], "error": None}
+        return {"profile": None, "extrapolated": beyond, "uncalibrated": ["all"], "error": None}
     return {
         "profile": found.profile.name,
         "date": found.profile.date,
         "versions": found.profile.versions,
         "fit_error": {part: error.median_ape for part, error in found.profile.fit_error.items()},
         "held_out": [group.model_dump(exclude={"source"}) for group in found.profile.held_out],
-        "extrapolated": [*found.derived, *accepted],
+        "extrapolated": [*found.derived, *beyond],
         "uncalibrated": list(found.uncalibrated),
         "error": described(error_known(scenario, name)),
     }

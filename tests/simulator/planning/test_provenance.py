@@ -81,9 +81,12 @@ ROUTED: dict[str, Any] = {
 }  # fmt: skip
 
 
-def said(propose: int = 2, drafts: dict[str, Any] = TWO_DRAFTS, **changes: Any) -> list[str]:
+CHAIN: dict[str, Any] = {"draft_tokens": 2}
+
+
+def said(propose: dict[str, Any] = CHAIN, drafts: dict[str, Any] = TWO_DRAFTS, **changes: Any) -> list[str]:
     """All assumptions of one deployment that speculates."""
-    speculation = {"kind": "drafts", "drafts": drafts, "propose": {"draft_tokens": propose}} | changes
+    speculation = {"kind": "drafts", "drafts": drafts, "propose": propose} | changes
     return list(provenance(specs.scenario({"it": {"speculation": speculation}}))["assumptions"])
 
 
@@ -127,11 +130,19 @@ def test_a_draft_that_a_measured_union_does_not_ask_is_not_told():
     assert not [line for line in lines if "of draft b" in line]
 
 
+def test_a_best_tree_says_for_which_batch_it_is_the_best():
+    drafts = {"d": {"head": {"method": "eagle3"}, "acceptance": {"all": {"survival": [0.8], "branches": [0.8, 0.1]}}}}
+
+    lines = said(drafts=drafts, propose={"shape": "best_tree", "at_sequences": 8})
+
+    assert any(line.startswith("it: the best tree is the one for 8 sequences at a time") for line in lines)
+
+
 def test_training_and_stated_costs_are_told_with_their_source():
     trained = {"survival": [0.8], "uplift": {"factor": 1.1, "source": "a paper"}}
     costs = specs.DRAFTS["drafts"]["small"]["abstract"]
 
-    lines = said(propose=1, drafts={"d": {"abstract": costs, "acceptance": {"all": trained}}})
+    lines = said(propose={"draft_tokens": 1}, drafts={"d": {"abstract": costs, "acceptance": {"all": trained}}})
 
     assert "it: acceptance of class all × 1.1 by training the draft: a paper" in lines
     assert "it: cost of draft d as the scenario states it: 0.1 target steps a pass" in lines
