@@ -77,6 +77,8 @@ def _claim(row: Mapping[str, Any]) -> Iterator[str]:
         yield _wrapped(f"Condition: {row['condition']}.")
     if row["by_hand"]:
         yield _wrapped(row["by_hand"])
+    if row["scenario"]:
+        yield f"Run it: [`specfleet run article/{row['scenario']}`](../scenarios/article/{row['scenario']}.yaml)"
 
 
 def _wrapped(text: str, indent: str = "") -> str:

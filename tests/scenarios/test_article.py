@@ -8,6 +8,7 @@ import pytest
 from app.commands.estimate import estimated
 from scenarios.files import builtin_names, find_scenarios
 from scenarios.load import load_scenario
+from simulator.planning.claims.article import SYSTEMS
 from tests.app import toys
 
 FOLDER = Path(__file__).parents[2] / "scenarios" / "article"
@@ -51,6 +52,10 @@ def test_the_folder_is_found_from_anywhere_by_name_and_by_its_path_in_a_clone(tm
 
     assert find_scenarios("article") == find_scenarios("./scenarios/article/") == NAMES
     assert load_scenario("scenarios/article/under_7b.yaml").name == load_scenario("article/under_7b").name == "under-7b"
+
+
+def test_every_claim_of_a_system_names_its_scenario():
+    assert {f"article/{name}" for name in SYSTEMS.values()} <= set(NAMES)
 
 
 @pytest.mark.slow

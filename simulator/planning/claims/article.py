@@ -33,6 +33,15 @@ BY_HAND = {
 }
 """Claim → where the prediction differs from a calculation by hand with public figures, and why."""
 
+SYSTEMS = {
+    4: "four_drafts_400b", 6: "two_drafts_70b_int4", 8: "claude_4_like", 9: "claude_4_like_long",
+    10: "claude_4_like_long", 11: "gpt_5_like_b200", 12: "gpt_5_like_h200", 13: "gpt_5_like_h200",
+    14: "v4_as_described", 15: "v4_as_described", 17: "v4_as_described", 18: "v4_pro_public", 19: "claude_4_like",
+    20: "gpt_5_like_b200", 23: "cluster_100_to_300", 24: "memory_bound", 26: "cost_per_million", 28: "under_7b",
+    29: "gpt_5_like_h200",
+}  # fmt: skip
+"""Claim → scenario of the folder `article` in which the system runs."""
+
 
 def check_claims() -> tuple[Claim, ...]:
     """Every claim beside what is predicted; some seconds."""
@@ -42,5 +51,6 @@ def check_claims() -> tuple[Claim, ...]:
 def summary(claims: tuple[Claim, ...]) -> dict[str, Any]:
     """As JSON: the rows, and how many claims got each verdict."""
     counted = Counter(claim.verdict for claim in claims)
-    rows = [claim.row() | {"by_hand": BY_HAND.get(claim.number)} for claim in claims]
+    more = [{"by_hand": BY_HAND.get(claim.number), "scenario": SYSTEMS.get(claim.number)} for claim in claims]
+    rows = [claim.row() | of for claim, of in zip(claims, more, strict=True)]
     return {"article": TITLE, "rows": rows, "verdicts": {name: counted[name] for name in VERDICTS}}
