@@ -15,13 +15,15 @@ from simulator.cluster.choice import Choice, StepTokens
 from simulator.cluster.limits import Limits
 from simulator.cluster.paths import PathPlanner
 from simulator.cluster.requests import RequestBook
-from simulator.cluster.running import COMMITTED, FAR_AHEAD, REQUEST, ROUNDS, Running
+from simulator.cluster.running import COMMITTED, REQUEST, ROUNDS, Running
 from simulator.cluster.streams import request_bits, round_uniforms
 from simulator.physics.draft import AheadCost
 from simulator.physics.drafted import DeploymentSteps
 from simulator.physics.step import StepShape
 from simulator.physics.uneven import Proposing
 
+LOOK = 16
+"""Steps of a window at most."""
 OTHER_LUCK = np.uint64(0xC2B2AE3D27D4EB4F)
 """Tells the uniforms of guesses from those of acceptance."""
 
@@ -80,6 +82,7 @@ class AheadDecoding(AdaptiveDecoding):
         """hit: chance that a sequence has drafts when a step begins. [0 to 1]."""
         self._all = _AllOfThem(limits.draft_tokens)
         super().__init__(book, times, limits, planner, self._all)
+        self._policy = self._all
         self._waits, self._hit = times, hit
         self._hits: dict[int, NDArray[np.bool_]] = {}
         """Request → by round, whether it has drafts."""
@@ -117,9 +120,9 @@ class AheadDecoding(AdaptiveDecoding):
     def look_ahead(self, step: int, context: int, chunks: Sequence[Chunk], steps: int) -> float:
         """See Decoding."""
         running = self._running
-        if self._changed or running.planned < running.size:
+        if running.width and (self._changed or running.planned < running.size):
             self._settle(step)
-            self._changed = False
+        self._changed = False
         wait_s = self._decide(context) if running.size and not running.width else 0.0
         super().look_ahead(step, context, chunks, steps)
         return wait_s
@@ -128,6 +131,7 @@ class AheadDecoding(AdaptiveDecoding):
         """Begin a window: up to the next step in which nobody has drafts, or that step; the seconds that it waits."""
         waits_in = self._first_miss()
         self.missed, self._all.lasting = not waits_in, max(waits_in, 1)
+        self._width = LOOK
         if not self.missed:
             return 0.0
         self._wait()
@@ -135,12 +139,12 @@ class AheadDecoding(AdaptiveDecoding):
 
     def _first_miss(self) -> int:
         """Steps until the next in which nobody has drafts, so far as is looked."""
-        anybody = np.zeros(FAR_AHEAD, np.bool_)
+        anybody = np.zeros(LOOK, np.bool_)
         for request, rounds in self._rounds():
-            hits = self._hits[request][rounds : rounds + FAR_AHEAD]
+            hits = self._hits[request][rounds : rounds + LOOK]
             anybody[: hits.size] |= hits
             if anybody.all():
-                return FAR_AHEAD
+                return LOOK
         return int(np.argmin(anybody))
 
     def _wait(self) -> None:

@@ -66,7 +66,7 @@ def test_the_estimate_agrees_with_the_simulation(placement):
     assert estimated["tpot_s"]["mean"] == pytest.approx(simulated["tpot_s"]["mean"], rel=0.06)
     assert estimated["tokens_per_step"] == pytest.approx(simulated["tokens_per_step"], rel=0.03)
     assert estimated["draft_tokens_mean"] == pytest.approx(simulated["draft_tokens_mean"], rel=0.03)
-    assert estimated["mean_batch"] == pytest.approx(simulated["mean_batch"], rel=0.06)
+    assert estimated["mean_batch"] == pytest.approx(simulated["mean_batch"], rel=0.1)
 
 
 def test_near_and_alone_is_nearly_co_located():
