@@ -73,6 +73,7 @@ def _step_columns(run: Run) -> StepColumns:
         kv_blocks=np.array([float(step.kv_blocks) for step in steps]),
         waiting=np.array([step.waiting for step in steps]),
         stalled_s=np.zeros(count),
+        draft_tokens=(column["verify_tokens"] - column["sequences"]).astype(np.int32),
         blocked_by=np.array([BLOCKERS.index(step.blocked_by) for step in steps]),
     )
 

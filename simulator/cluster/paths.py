@@ -104,6 +104,10 @@ class PathPlanner:
         commits, _, num_steps = self._draw(bits, table, rows, guess, needed, from_round)
         return self._finish(commits, guess, num_steps, np.array([prompt]), needed)
 
+    def rows(self, requests: Ints, classes: Ints, prompts: Ints) -> Ints:
+        """Row of each request among all rows of survival."""
+        return self._rows(request_bits(self.key, requests), classes, prompts)[1]
+
     def _rows(self, bits: NDArray[np.uint64], classes: Ints, prompts: Ints) -> tuple[Floats, Ints]:
         """All survival rows, and the row of each request: by class, prompt and, from round 0's uniform, group."""
         groups = np.array([len(t) for t in self.survival])

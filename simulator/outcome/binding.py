@@ -99,14 +99,15 @@ def _shares(seconds: dict[str, float]) -> dict[str, float]:
 
 
 def _decode(records: ClusterRecords, count: Floats) -> Iterator[Weighted]:
-    """One shape for each number of decoding sequences, at its mean context."""
+    """One shape for each number of decoding sequences and their draft tokens, at its mean context."""
     steps = records.steps
     plain = (steps.prefill_tokens == 0) & (steps.sequences > 0) & (count > 0)
-    sequences, weights = steps.sequences[plain], count[plain]
-    number = np.bincount(sequences, weights=weights)
-    context = np.bincount(sequences, weights=weights * steps.context_tokens[plain])
-    for size in np.flatnonzero(number).tolist():
-        yield _shape(records.draft_tokens, size, context[size] / number[size]), float(number[size])
+    sequences, drafts, weights = steps.sequences[plain], steps.draft_tokens[plain], count[plain]
+    alike, which = np.unique(np.stack((sequences, drafts), axis=1), axis=0, return_inverse=True)
+    number = np.bincount(which.ravel(), weights=weights)
+    context = np.bincount(which.ravel(), weights=weights * steps.context_tokens[plain])
+    for kind, (size, proposed) in enumerate(alike.tolist()):
+        yield _shape(size, proposed, context[kind] / number[kind], records.draft_tokens), float(number[kind])
 
 
 def _mixed(records: ClusterRecords, count: Floats) -> Iterator[Weighted]:
@@ -125,12 +126,18 @@ def _systematic(chosen: NDArray[np.intp]) -> NDArray[np.intp]:
     return chosen[((np.arange(SAMPLE) + 0.5) * chosen.size / SAMPLE).astype(np.intp)]
 
 
-def _shape(draft_tokens: int, sequences: int, context_tokens: float) -> StepShape:
-    return StepShape(sequences, sequences * (draft_tokens + 1), float(context_tokens), 0, 0, 0.0, draft_tokens)
+def _shape(sequences: int, draft_tokens: int, context_tokens: float, most: int) -> StepShape:
+    """A step of sequences that propose so many draft tokens together; the nearest whole number stands for each.
+
+    most: K, where nothing decodes.
+    """
+    each = round(draft_tokens / sequences) if sequences else most
+    return StepShape(sequences, sequences + draft_tokens, float(context_tokens), 0, 0, 0.0, each)
 
 
-def _mixed_shape(steps: StepColumns, i: int, draft_tokens: int) -> StepShape:
-    return _shape(draft_tokens, int(steps.sequences[i]), float(steps.context_tokens[i]))._replace(
+def _mixed_shape(steps: StepColumns, i: int, most: int) -> StepShape:
+    shape = _shape(int(steps.sequences[i]), int(steps.draft_tokens[i]), float(steps.context_tokens[i]), most)
+    return shape._replace(
         prefill_sequences=int(steps.prefill_sequences[i]),
         prefill_tokens=int(steps.prefill_tokens[i]),
         prefill_context_tokens=float(steps.prefill_context_tokens[i]),

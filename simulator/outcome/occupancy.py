@@ -68,3 +68,17 @@ def speculation_means(records: ClusterRecords) -> dict[str, float | None]:
         "acceptance_rate": accepted / drafted if drafted else None,
         "draft_tokens_mean": drafted / steps if steps else None,
     }
+
+
+def draft_tokens_shares(records: ClusterRecords, window: Window) -> dict[str, float] | None:
+    """Draft tokens of each sequence → share of the window's decoding steps; None where all propose K.
+
+    Where the sequences of a step propose differently many, the whole number nearest to their mean.
+    """
+    steps, most = records.steps, records.draft_tokens
+    if (steps.draft_tokens == steps.sequences * most).all():
+        return None
+    count = np.where(steps.sequences > 0, steps_ending_within(steps, window), 0.0)
+    each = np.rint(steps.draft_tokens / np.maximum(steps.sequences, 1)).astype(np.int64)
+    number = np.bincount(each, weights=count, minlength=most + 1)
+    return {str(k): float(n / number.sum()) for k, n in enumerate(number.tolist())} if number.sum() > 0 else None

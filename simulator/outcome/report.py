@@ -12,6 +12,7 @@ from simulator.outcome.cost import Bill, joules_per_token_bound, usd_per_million
 from simulator.outcome.latency import METRICS, STATISTICS, summaries
 from simulator.outcome.occupancy import (
     cached_prompt_share,
+    draft_tokens_shares,
     kv_utilisation,
     mean_batch,
     mean_queue,
@@ -50,6 +51,7 @@ EXTRA_FIELDS = (
     "usd_per_gpu_hour", "capacity_note", "fleet_note", "simulated_runs", "step_s", "warmup_found_requests",
     "warmup_too_short", "too_few_samples", "replications_for_5_percent", "interval_of_replications",
     "holds_if_slower", "speculation", "drafts", "draft_bytes", "draft_depth", "extrapolated",
+    "draft_tokens_share",
 )
 """Fields that every row has beyond those."""
 # fmt: on
@@ -162,6 +164,7 @@ def replication_row(
         **_rates(rates, context),
         **summaries(records, window),
         **speculation_means(records),
+        "draft_tokens_share": draft_tokens_shares(records, window),
         **_served(records, window, rates, context),
         **_occupancy(records, window),
         **dict(zip(("draft_flops_ratio", "draft_latency_ratio"), draft_ratios(records, window, model), strict=True)),

@@ -8,11 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.cluster.limits import Limits, StepTimes
+from simulator.cluster.paths import PathPlanner
 from simulator.cluster.plan import limits_of, planner_of
+from simulator.physics.drafted import DeploymentSteps
 from simulator.physics.step import StepShape
+from simulator.physics.step_model import CatalogStepModel
+from simulator.planning.chosen_drafts import ChosenSteps
 from simulator.planning.missed_rounds import with_missed_rounds
 from simulator.planning.sampled_requests import sample_requests
-from simulator.run import delivery_of, step_times_of
+from simulator.run import delivery_of, step_times_of, uneven_steps
+from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
 
 Floats = NDArray[np.float64]
@@ -84,6 +89,8 @@ class Demand:
     """Time from a client's request to the scheduler."""
     overlap_steps: int
     """Steps by which a token reaches the client after the step that computed it."""
+    chosen: ChosenSteps | None = None
+    """What a policy chooses, where one does: `steps` are then counted as if all proposed K draft tokens."""
     prompt_work: dict[int, PromptWork] = field(default_factory=dict)
     """Batch → what prompts add to its steps, filled as it is asked for."""
 
@@ -170,8 +177,10 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
     )
     model = step_times_of(spec, scenario.workload)
     request_host_s, overlap_steps = delivery_of(model)
-    times = with_missed_rounds(model, paths.committed_tokens.sum() / steps.sum() if steps.sum() > 0 else 1.0)
     context = float(middle @ weight)
+    chosen = _chosen_steps(spec, planner, model, planner.rows(np.arange(prompts.size), classes, prompts), context)
+    tokens_per_step = paths.committed_tokens.sum() / steps.sum() if steps.sum() > 0 else 1.0
+    times = chosen or with_missed_rounds(model, tokens_per_step)
     grid = np.array([n for n in SEQUENCES if n < limits.max_num_seqs] + [limits.max_num_seqs], np.float64)
     return Demand(
         limits=limits,
@@ -192,7 +201,19 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
         seconds=times.seconds,
         request_host_s=request_host_s,
         overlap_steps=overlap_steps,
+        chosen=chosen,
     )
+
+
+def _chosen_steps(
+    spec: Deployment, planner: PathPlanner, model: DeploymentSteps, rows: NDArray[np.int64], context_tokens: float
+) -> ChosenSteps | None:
+    """Step times where a policy chooses draft tokens; None elsewhere."""
+    speculation = spec.speculation
+    if speculation.kind == "none" or speculation.policy.kind == "fixed" or not planner.draft_tokens:
+        return None
+    assert isinstance(model, CatalogStepModel)
+    return ChosenSteps(uneven_steps(model), speculation.policy, planner, rows, context_tokens)
 
 
 def _decode_s(times: StepTimes, sequences: int, context_tokens: float) -> float:

@@ -96,10 +96,14 @@ def _speculation(demand: Demand, load: Load, model: DeploymentSteps) -> Row:
     steps, draft_tokens = float(demand.steps.sum()), demand.limits.draft_tokens
     batch = max(round(load.state.mean_batch), 1)
     context = batch * demand.context_tokens
-    shape = StepShape(batch, batch * (draft_tokens + 1), context, 0, 0, 0.0, draft_tokens)
+    chosen = demand.chosen.at(batch) if demand.chosen is not None else None
+    k = draft_tokens if chosen is None else round(chosen.draft_tokens)
+    shape = StepShape(batch, batch * (k + 1), context, 0, 0, 0.0, k)
     cost = model.cost(shape)
     flops_ratio, latency_ratio = model.draft_ratios(batch, context) if draft_tokens else (None, None)
     committed, drafted = float(demand.committed_tokens.sum()), float(demand.drafted_tokens.sum())
+    if chosen is not None:
+        committed, drafted = committed / chosen.rounds, chosen.draft_tokens * steps
     share = share_with_drafts(model, batch)
     tokens_per_step = 1.0 + share * (committed / steps - 1.0) if steps else None
     prompts = 1.0 - 1.0 / load.state.stretch

@@ -33,6 +33,8 @@ class Load:
     """Requests per second over the cluster."""
     state: SteadyState
     latencies: Latencies
+    rounds: float = 1.0
+    """Steps that are taken for each that is counted: more than 1 where a policy proposes less than K."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,9 @@ class SteadyCluster:
     def at(self, rate_per_s: float) -> Load:
         """The cluster at a rate below saturation."""
         state = solve(self.demand, rate_per_s / self.num_replicas, self.num_replicas, self.router)
-        return Load(rate_per_s, state, sample_latencies(self.demand, state))
+        chosen = self.demand.chosen
+        rounds = 1.0 if chosen is None else chosen.at(max(round(state.mean_batch), 1)).rounds
+        return Load(rate_per_s, state, sample_latencies(self.demand, state), rounds)
 
     def holds(self, rate_per_s: float) -> bool:
         """Whether a rate holds the SLO."""
@@ -154,7 +158,7 @@ def token_gaps(load: Load) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     weight = state.running * np.arange(state.running.size) / state.step_s
     if weight.sum() <= 0:
         return np.zeros(1)
-    plain_s = float(weight @ state.step_s / weight.sum())
+    plain_s = float(weight @ state.step_s / weight.sum()) / load.rounds
     with_prompt = 1.0 - float(np.exp(-state.prompts_met))
     count = 1000
     longer = min(ceil(with_prompt * count), count)

@@ -3,6 +3,7 @@ import pytest
 
 from simulator.cluster.records import ClusterRecords
 from simulator.outcome.binding import SAMPLE, binding, draft_ratios, measured_shapes
+from simulator.outcome.occupancy import draft_tokens_shares
 from simulator.outcome.reasons import bound_phrase, why_line
 from simulator.outcome.window import Window
 from tests.simulator.outcome import toys
@@ -15,6 +16,7 @@ def records_of(draft_tokens: int = 0, **columns: object) -> ClusterRecords:
     start = np.arange(count, dtype=float)
     run = {name: np.asarray(column) for name, column in columns.items()}
     num_steps = np.asarray(run.pop("num_steps", np.ones(count, np.int64)))
+    run.setdefault("draft_tokens", draft_tokens * run.get("sequences", np.ones(count, np.int64)))
     none = np.zeros(0)
     requests = toys.requests(none, none, none, none)
     return ClusterRecords(
@@ -105,3 +107,19 @@ def test_a_lone_deployment_is_explained_without_a_rival():
     line = why_line({"a": row}, {"leader": "a", "runner_up": None, "basis": "usd_per_hour_for_offered"})
 
     assert line == "only a has a cost on this basis; it is bound by drafting"
+
+
+def test_steps_that_propose_differently_many_draft_tokens_are_priced_apart():
+    records = records_of(4, sequences=[4, 4, 4], num_steps=[1, 3, 2], draft_tokens=[16, 0, 0])
+
+    shapes = {shape.draft_tokens: (shape.verify_tokens, steps) for shape, steps in measured_shapes(records, WHOLE)}
+
+    assert shapes == {4: (20, 1.0), 0: (4, 5.0)}
+
+
+def test_steps_are_shared_out_over_the_draft_tokens_of_their_sequences():
+    records = records_of(2, sequences=[4, 3, 2, 0], num_steps=[1, 3, 4, 9], draft_tokens=[8, 0, 3, 0])
+    all_k = records_of(2, sequences=[4, 3])
+
+    assert draft_tokens_shares(records, WHOLE) == {"0": 3 / 8, "1": 0.0, "2": 5 / 8}
+    assert draft_tokens_shares(all_k, WHOLE) is None
