@@ -1,6 +1,6 @@
 """Directions that public threads report of speculation, and what the step model says: no row of a file holds them.
 
-A case whose model is not in the catalog is told by one of its kind. Only the direction is compared.
+A case whose model is not in the catalog is told by one of its kind. Compared are the direction, and gain against loss.
 """
 
 from collections.abc import Sequence
@@ -27,6 +27,9 @@ class Direction(NamedTuple):
     speedups: tuple[tuple[str, float], ...]
     """By setting, in the order of the report."""
     holds: bool
+    """Whether gains fall as they were reported to."""
+    signs: bool
+    """Whether gain and loss lie where they were reported."""
 
 
 def directions() -> list[Direction]:
@@ -45,6 +48,7 @@ def _falls_with_load() -> Direction:
         "the same model on 8 H200, by sequences that run at once",
         tuple(gains),
         gains[-1][1] < gains[0][1],
+        _signs(gains) == [True] * 4 + [False],
     )
 
 
@@ -60,6 +64,7 @@ def _launch_bound_draft() -> Direction:
         "Qwen2.5-1.5B (28 layers) with SmolLM2-135M (30), accepted at 0.9, one H100, kernels launched one by one",
         tuple(gains),
         ordered and gains[-1][1] < 1.0,
+        _signs(gains) == [False] * 3,
     )
 
 
@@ -76,6 +81,7 @@ def _draft_split_like_its_target() -> Direction:
         "Qwen2.5-32B with Qwen2.5-0.5B, eight draft tokens accepted at 0.6, H100, kernels launched one by one",
         tuple(gains),
         gains[0][1] > gains[1][1] > gains[2][1],
+        _signs(gains) == [True, False, False],
     )
 
 
@@ -91,7 +97,13 @@ def _falls_with_split() -> Direction:
         "Qwen2.5-32B, which has its shapes, EAGLE, three draft tokens accepted at 0.6, H100",
         tuple(gains),
         gains[0][1] > gains[1][1],
+        _signs(gains) == [True, False],
     )
+
+
+def _signs(gains: Sequence[tuple[str, float]]) -> list[bool]:
+    """Whether each setting gains."""
+    return [gain > 1.0 for _, gain in gains]
 
 
 def _served(gpu: str, model: str, split: int, weights: str = "bf16", policy: str = "vllm") -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""Where the time of a speculative step goes: published shares beside predicted ones. Nothing is fitted on them."""
+"""Where the time of a speculative step goes: published shares beside predicted ones.
+
+vLLM's sampler and its time of a step with drafts were read from three of these rows; nothing is fitted on the others.
+"""
 
 from pathlib import Path
 from typing import Any, NamedTuple

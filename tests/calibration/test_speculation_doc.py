@@ -38,3 +38,7 @@ def test_shares_of_a_step_add_up_to_it(page, tmp_path):
 
 def test_directions_are_as_reported():
     assert {one.id: one.holds for one in directions()} == dict.fromkeys(("S04", "S08", "S10", "S18"), True)
+
+
+def test_losses_that_are_predicted_as_gains_are_told():
+    assert {one.id: one.signs for one in directions()} == {"S04": False, "S08": True, "S10": True, "S18": False}

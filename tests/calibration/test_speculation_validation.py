@@ -60,6 +60,14 @@ def test_copied_text_has_no_pass_whose_host_time_could_change(tmp_path):
     assert with_host_times(times, case, HostTimes(1.0, 1.0, 1.0)).speedup == times.speedup
 
 
+def test_a_parallel_head_has_the_host_time_of_one_pass_whatever_it_proposes(tmp_path):
+    (case,) = cases(tmp_path, CHAIN.replace("EAGLE-3 chain", "DSpark"))
+    times, now = times_of(case), shipped("sglang")
+    longer = with_host_times(times, case, now._replace(draft_pass_s=now.draft_pass_s + 1e-3))
+
+    assert longer.speculative.step.total_s - times.speculative.step.total_s == pytest.approx(1e-3)
+
+
 def test_the_fit_finds_the_host_times_of_rows_made_with_them(tmp_path):
     wanted = HostTimes(3e-4, 2e-4, 30.0)
     rows = cases(tmp_path, *swept((1, 1, 1)), TREE)
