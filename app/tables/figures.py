@@ -138,8 +138,11 @@ def shown_percentiles(limits: Limits) -> list[str]:
 
 def gpus(row: Row) -> Cell:
     """How many of which GPU."""
-    number = row.get("num_gpus")
-    return Cell(f"{count(number)} × {row.get('gpu', '?')}" if number is not None else str(row.get("gpu", ABSENT)))
+    number, own = row.get("num_gpus"), row.get("draft_gpus") or 0
+    if number is None:
+        return Cell(str(row.get("gpu", ABSENT)))
+    of_targets = f"{count(number - own)} × {row.get('gpu', '?')}"
+    return Cell(f"{of_targets} + {count(own)} × {row.get('draft_gpu')}" if own else of_targets)
 
 
 def drafts(row: Row) -> Cell:

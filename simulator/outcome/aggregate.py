@@ -11,7 +11,10 @@ from simulator.outcome.precision import suggested_replications
 from simulator.outcome.report import Row
 
 INTERVALS = ("interval", "interval_of_replications")
-IDENTITY = ("deployment", "gpu", "point", "speculation", "drafts", "draft_bytes", "draft_depth", "extrapolated")
+IDENTITY = (
+    "deployment", "gpu", "point", "speculation", "drafts", "draft_bytes", "draft_depth", "extrapolated", "draft_gpu",
+    "draft_gpus",
+)  # fmt: skip
 """What a deployment is, whatever came of it."""
 NOT_AVERAGED = (*IDENTITY, "replication", *INTERVALS, "replications_for_5_percent")
 

@@ -45,6 +45,10 @@ class Bill:
         """All GPUs of so many replicas."""
         return sum(gpus.count * times for gpus, times in self._parts(replicas))
 
+    def draft_gpus(self, replicas: int) -> int:
+        """Draft GPUs among them."""
+        return self.gpus(replicas) - self.replica.count * replicas
+
     def usd_per_hour(self, replicas: int) -> float:
         """What so many replicas cost [USD/h]."""
         return sum(usd_per_hour(gpus.usd_per_gpu_hour, gpus.count * times) for gpus, times in self._parts(replicas))

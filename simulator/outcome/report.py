@@ -51,7 +51,7 @@ EXTRA_FIELDS = (
     "usd_per_gpu_hour", "capacity_note", "fleet_note", "simulated_runs", "step_s", "warmup_found_requests",
     "warmup_too_short", "too_few_samples", "replications_for_5_percent", "interval_of_replications",
     "holds_if_slower", "speculation", "drafts", "draft_bytes", "draft_depth", "extrapolated",
-    "draft_tokens_share",
+    "draft_tokens_share", "draft_gpu", "draft_gpus",
 )
 """Fields that every row has beyond those."""
 # fmt: on
@@ -76,6 +76,8 @@ class RowContext:
     draft_bytes: int | None = None
     """Weights of all drafts, and of their router, on the fullest GPU [bytes]; None without drafts."""
 
+    draft_gpu: str | None = None
+    """GPU type of the drafts' own GPUs; None where they have none."""
     draft_depth: int | None = None
     """Most draft tokens that a step can accept; None without drafts."""
     extrapolated: tuple[str, ...] = ()
@@ -197,6 +199,8 @@ def _identity(context: RowContext, replication: int | str) -> Row:
         "drafts": list(context.drafts),
         "draft_bytes": context.draft_bytes,
         "draft_depth": context.draft_depth,
+        "draft_gpu": context.draft_gpu,
+        "draft_gpus": context.bill.draft_gpus(context.replicas),
         "extrapolated": list(context.extrapolated),
     }
 

@@ -28,6 +28,7 @@ def row_context(scenario: Scenario, deployment: str, point: str) -> RowContext:
         speculation=speculation_words(spec.speculation),
         drafts=tuple(spec.speculation.drafts),
         draft_bytes=memory_ledger(deployment, spec)[-1].draft_weights_bytes if spec.speculation.drafts else None,
+        draft_gpu=spec.draft_gpu if spec.draft_pool is not None else None,
         draft_depth=None if spec.speculation.kind == "none" else spec.speculation.propose.depth,
         extrapolated=tuple(beyond_measured(spec, scenario.workload)),
     )

@@ -1,5 +1,5 @@
 from app.tables.comparison import comparison_table
-from app.tables.figures import limits_of
+from app.tables.figures import gpus, limits_of
 from app.tables.verdict import notes_block, verdict_block
 from simulator.spec.workload import Slo
 from tests.app import toys
@@ -152,3 +152,10 @@ def test_drafts_are_told_by_what_they_are_and_what_they_weigh():
     assert "llama-3.2-1b, K=4" in table
     assert "draft weights" in table
     assert "1.5 GB" in table
+
+
+def test_draft_gpus_are_counted_apart():
+    own = {"gpu": "h200-sxm", "num_gpus": 18, "draft_gpu": "h100-sxm", "draft_gpus": 2}
+
+    assert gpus(own).text == "16 × h200-sxm + 2 × h100-sxm"
+    assert gpus(own | {"draft_gpus": 0, "num_gpus": 16}).text == "16 × h200-sxm"

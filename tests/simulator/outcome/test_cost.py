@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.errors import CatalogError
-from simulator.outcome.cost import joules_per_token_bound, resolve_price, usd_per_hour, usd_per_million_tokens
+from simulator.outcome.cost import (
+    Bill,
+    Gpus,
+    joules_per_token_bound,
+    resolve_price,
+    usd_per_hour,
+    usd_per_million_tokens,
+)
 from simulator.spec.deployment import Deployment
 from simulator.spec.price import CatalogPrice, Price
 from tests.simulator.outcome.specs import deployment
@@ -64,3 +71,19 @@ def test_a_price_list_is_looked_up_by_gpu():
 def test_a_list_without_the_gpu_says_what_it_has():
     with pytest.raises(CatalogError, match=r"no price for GPU 'gb200'; it has: .*h200-sxm"):
         resolve_price(deployment(gpu="gb200", price=CatalogPrice(catalog="nebius-on-demand")))
+
+
+def test_draft_gpus_are_paid_for_at_their_own_price():
+    bill = Bill(Gpus(4, usd_per_gpu_hour=3.0, board_watts=700.0), Gpus(2, 6.0, 1000.0), shared_by=2)
+
+    assert [bill.gpus(replicas) for replicas in (1, 2, 3)] == [6, 10, 16]
+    assert bill.draft_gpus(3) == 4
+    assert bill.usd_per_hour(3) == 12 * 3.0 + 4 * 6.0
+    assert bill.usd_per_gpu_hour(3) == pytest.approx(60.0 / 16)
+    assert bill.usd_per_replica_hour() == 4 * 3.0 + 6.0
+
+
+def test_without_draft_gpus_a_gpu_costs_what_it_costs():
+    bill = Bill(Gpus(4, usd_per_gpu_hour=3.3, board_watts=700.0))
+
+    assert (bill.usd_per_gpu_hour(7), bill.board_watts(7), bill.draft_gpus(7)) == (3.3, 700.0, 0)
