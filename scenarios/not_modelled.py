@@ -20,9 +20,3 @@ KEYS: dict[str, str] = {
     **dict.fromkeys(("typical_acceptance", "posterior_threshold", "posterior_alpha"), _LOSSY),
 }
 """Unknown key → what to say instead of only `unknown key`."""
-
-VALUES: dict[str, str] = {
-    "by_batch": f"a draft schedule by batch {NOT_YET}",
-    "goodput": f"the goodput policy {NOT_YET}",
-}
-"""Unknown value of `kind` or `shape` → what to say."""

@@ -35,6 +35,7 @@ def impossible_drafts(deployment: Deployment, workload: Workload) -> Iterator[To
     yield from _idle(speculation, workload.classes)
     yield from _unlike_its_drafts(speculation)
     yield from _token_budget(deployment, speculation)
+    yield from _unruled(deployment, speculation, workload)
 
 
 def unused_temperature(scenario: Scenario) -> str:
@@ -146,4 +147,25 @@ def _token_budget(deployment: Deployment, speculation: DraftSpeculation) -> Iter
             ("engine", "max_num_batched_tokens"),
             f"{budget}: a step verifies {drafts + 1} tokens of each sequence ({drafts} draft tokens and one more): "
             f"raise it to at least {drafts + 1}, or propose fewer draft tokens",
+        )
+
+
+def _unruled(deployment: Deployment, speculation: DraftSpeculation, workload: Workload) -> Iterator[Told]:
+    """What a policy for draft tokens cannot rule: drafts of a length of their own, batches beyond its schedule."""
+    policy = speculation.policy
+    if policy.kind == "fixed":
+        return
+    for name, draft in speculation.drafts.items():
+        for of, acceptance in _asked(name, draft, speculation, workload.classes).items():
+            if stated(acceptance).drafted is not None:
+                yield (
+                    ("speculation", "drafts", name, "acceptance", of),
+                    f"drafted says how many tokens a draft proposes by itself, and policy {policy.kind} would choose "
+                    "that: leave one of them out",
+                )
+    most = deployment.engine.max_num_seqs or load_engine(deployment.engine.policy).scheduler.max_num_seqs
+    if policy.kind == "by_batch" and policy.schedule[-1][1] < most:
+        yield (
+            ("speculation", "policy", "schedule"),
+            f"the bands end at {policy.schedule[-1][1]} sequences, but up to {most} may run: end the last one there",
         )

@@ -202,8 +202,6 @@ def _listed(text: str) -> list[str]:
 
 def _not_listed(fault: Fault) -> str:
     allowed = _listed(fault.context("expected") or fault.context("expected_tags"))
-    if isinstance(fault.value, str) and fault.value in not_modelled.VALUES and fault.key in ("kind", "shape"):
-        return f"{not_modelled.VALUES[fault.value]}; known: {', '.join(allowed)}"
     if not fault.is_key and isinstance(fault.value, str) and fault.context("expected") == fault.value:
         return f"{shown(fault.value)}: write {fault.value} without quotes"
     subject = "unknown key" if fault.is_key else f"{shown(fault.value)}: not one of the known values"
@@ -215,8 +213,6 @@ def _not_listed(fault: Fault) -> str:
 def _unknown_kind(fault: Fault) -> str:
     allowed = _listed(fault.context("expected_tags"))
     word, key = fault.context("tag"), tag(child_type(fault.parent, fault.key))
-    if word in not_modelled.VALUES:
-        return f"{not_modelled.VALUES[word]}; known: {', '.join(allowed)}"
     theirs = OTHER_KINDS.get(word.lower()) if "speculation" in fault.path else None
     close = theirs or way_out(word, allowed)
     known = "" if close.startswith("known") else f"; known: {', '.join(allowed)}"

@@ -6,6 +6,7 @@ DRAFT = f"{IT}speculation[drafts].drafts.*."
 ACCEPTED = f"{DRAFT}acceptance.*."
 PROPOSE = f"{IT}speculation[drafts].propose"
 COMBINE = f"{IT}speculation[drafts].combine"
+POLICY = f"{IT}speculation[drafts].policy"
 SMALL = "model: llama-3.2-1b"
 ABSTRACT = "abstract: {flops_ratio: 0.1, latency_ratio: 0.2, weights_gb: 2, kv_bytes_per_token: 30000}"
 
@@ -40,6 +41,9 @@ def combined(how: str, streams: str = "{kind: series}") -> tuple[str, ...]:
 
 
 SPEC = drafted()
+BANDS = (*SPEC, "deployments.it.speculation.policy={kind: by_batch, schedule: [[1, 2, 2], [3, 4096, 0]]}")
+LATELY = (*SPEC, "deployments.it.speculation.policy={kind: per_request, candidates: [0, 1, 2], warm_up_steps: 2}")
+GOODPUT = (*SPEC, "deployments.it.speculation.policy={kind: goodput}")
 COUNTED = drafted("tokens_per_step: 2.2, at: 3, spread: 1")
 DECAYING = drafted("tokens_per_step: 2.2, at: 3, decay: 0.9")
 HISTOGRAM = drafted("histogram: {0: 3, 1: 3, 2: 3}")
@@ -182,5 +186,15 @@ SPECULATION = [
     leaf(f"{PLACED}[dedicated].overlap[draft_ahead].hit", AHEAD, "0.9", "requests"),
     leaf(f"{PLACED}[dedicated].overlap[draft_ahead].bonus_guess", GUESSED, "0.9", "requests"),
     leaf(f"{PLACED}[dedicated].overlap[draft_ahead].outcomes", GUESSED, "3", "requests"),
-    leaf(f"{IT}speculation[drafts].policy.kind", SPEC, "goodput", "refused"),
+    leaf(f"{POLICY}[fixed].kind", SPEC, "goodput", "requests"),
+    leaf(f"{POLICY}[by_batch].kind", BANDS, "fixed", "refused"),
+    leaf(f"{POLICY}[by_batch].schedule", BANDS, "[[1, 4096, 1]]", "requests"),
+    leaf(f"{POLICY}[per_request].kind", LATELY, "goodput", "refused"),
+    leaf(f"{POLICY}[per_request].candidates", LATELY, "[0, 2]", "requests"),
+    leaf(f"{POLICY}[per_request].ema", LATELY, "0.9", "requests"),
+    leaf(f"{POLICY}[per_request].every_steps", LATELY, "1", "requests"),
+    leaf(f"{POLICY}[per_request].warm_up_steps", LATELY, "20", "requests"),
+    leaf(f"{POLICY}[per_request].up_margin", LATELY, "1", "requests"),
+    leaf(f"{POLICY}[per_request].down_margin", LATELY, "1", "requests"),
+    leaf(f"{POLICY}[goodput].kind", GOODPUT, "fixed", "requests"),
 ]

@@ -167,9 +167,31 @@ REFUSED = [
     ("replicas: 1", "replicas: 1\n    models: []", "a fleet of several models is not modelled"),
     ("weights: bf16", "weights: bf16, pipeline_parallel: 2", "pipeline parallelism is not modelled yet"),
     ("policy: vllm", "policy: vllm, enable_prefix_caching: true", "here write prefix_cache: true in engine"),
-    (CHAIN, f"{CHAIN}\n      policy: {{kind: by_batch}}", "a draft schedule by batch is not modelled yet"),
-    (CHAIN, f"{CHAIN}\n      policy: {{kind: goodput}}", "the goodput policy is not modelled yet"),
     (CHAIN, f"{CHAIN}\n      typical_acceptance: true", "Medusa's typical acceptance) is not modelled"),
+    # policies for draft tokens
+    (CHAIN, f"{CHAIN}\n      policy: {{kind: by_batch, schedule: []}}", "at least 1 item"),
+    (CHAIN, f"{CHAIN}\n      policy: {{kind: by_batch, schedule: [[2, 9, 1]]}}", "begins at 2 sequences: begin at 1"),
+    (
+        CHAIN,
+        f"{CHAIN}\n      policy: {{kind: by_batch, schedule: [[1, 9, 1], [12, 900, 0]]}}",
+        "band [12, 900, 0] should begin at 10, where [1, 9, 1] ends",
+    ),
+    (
+        CHAIN,
+        f"{CHAIN}\n      policy: {{kind: by_batch, schedule: [[1, 9, 1]]}}",
+        "the bands end at 9 sequences, but up to",
+    ),
+    (
+        CHAIN,
+        f"{CHAIN}\n      policy: {{kind: by_batch, schedule: [[1, 4096, 9]]}}",
+        "policy by_batch names 9 draft tokens, above the",
+    ),
+    (CHAIN, f"{CHAIN}\n      policy: {{kind: per_request, candidates: [3, 1]}}", "candidates rise, each once"),
+    (
+        CHAIN,
+        "{shape: tree, widths: [2, 1]}\n      policy: {kind: goodput}",
+        "policy goodput changes the length of a chain; a tree stays whole",
+    ),
     # sweep and assert
     (
         "seed: 7",

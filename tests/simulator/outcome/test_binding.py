@@ -11,17 +11,15 @@ from tests.simulator.outcome import toys
 WHOLE = Window(-1.0, 1e9)
 
 
-def records_of(draft_tokens: int = 0, **columns: object) -> ClusterRecords:
+def records_of(most: int = 0, /, **columns: object) -> ClusterRecords:
     count = len(next(iter(columns.values())))  # type: ignore[arg-type]
     start = np.arange(count, dtype=float)
     run = {name: np.asarray(column) for name, column in columns.items()}
     num_steps = np.asarray(run.pop("num_steps", np.ones(count, np.int64)))
-    run.setdefault("draft_tokens", draft_tokens * run.get("sequences", np.ones(count, np.int64)))
+    run.setdefault("draft_tokens", most * run.get("sequences", np.ones(count, np.int64)))
     none = np.zeros(0)
     requests = toys.requests(none, none, none, none)
-    return ClusterRecords(
-        requests, toys.steps(start, np.full(count, 0.5), num_steps, **run), 100, 1, draft_tokens, slice(0, 0)
-    )
+    return ClusterRecords(requests, toys.steps(start, np.full(count, 0.5), num_steps, **run), 100, 1, most, slice(0, 0))
 
 
 def test_runs_of_equally_many_sequences_are_priced_once_at_their_mean_context():
