@@ -5,7 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from simulator.errors import ScenarioError
-from simulator.physics.acceptance import conditional_from_survival, survival_from_conditional, tokens_per_step
+from simulator.physics.acceptance import (
+    conditional_from_survival,
+    constant_acceptance,
+    survival_from_conditional,
+    tokens_per_step,
+)
 
 _BISECTIONS = 100
 _WIDEST_OFFSET = 60.0
@@ -102,26 +107,41 @@ def survival_of_histogram(histogram: Mapping[int, int]) -> tuple[float, ...]:
 def survival_of_curve(curve: Mapping[int, float], draft_tokens: int) -> tuple[float, ...]:
     """Survival S_1 … S_K from tokens per step that were measured at several K, each on its own [0 to 1].
 
-    The differences of the curve (linear between measured K) are made to never rise by pooling adjacent violators; then
-    all are raised to one power, so that 1 + ΣS is the measured figure at the K in use.
+    The differences of the curve (between measured K the conditional acceptance is constant) are made to never rise by
+    pooling adjacent violators; then all are raised to one power, so that 1 + ΣS is the measured figure at the K in use.
 
     curve: draft tokens → tokens per step, bonus included. [tokens]
     draft_tokens: K in use. [tokens]
 
     >>> [round(s, 2) for s in survival_of_curve({1: 1.8, 2: 2.3, 3: 2.9}, draft_tokens=3)]
     [0.8, 0.55, 0.55]
+    >>> [round(s, 2) for s in survival_of_curve({3: 2.952}, draft_tokens=1)]
+    [0.8]
 
     Ayer et al., 1955 (pool adjacent violators); the power is this project's own.
     """
-    known = [0, *sorted(curve)]
-    tokens = np.interp(np.arange(max(known) + 1), known, [1.0, *(curve[k] for k in sorted(curve))])
-    falling = np.clip(never_rising(np.diff(tokens).tolist()), 0.0, 1.0)[:draft_tokens]
-    wanted = float(np.clip(tokens[draft_tokens] - 1.0, np.sum(falling == 1), np.sum(falling > 0)))
+    differences = _differences(curve)
+    falling = np.clip(never_rising(differences), 0.0, 1.0)[:draft_tokens]
+    wanted = float(np.clip(sum(differences[:draft_tokens]), np.sum(falling == 1), np.sum(falling > 0)))
     low, high = -_WIDEST_OFFSET, _WIDEST_OFFSET
     for _ in range(_BISECTIONS):
         exponent = np.exp((low + high) / 2)
         low, high = ((low + high) / 2, high) if np.sum(falling**exponent) > wanted else (low, (low + high) / 2)
     return tuple((falling ** np.exp((low + high) / 2)).tolist())
+
+
+def _differences(curve: Mapping[int, float]) -> list[float]:
+    """Tokens per step that each draft token adds, up to the last K measured [tokens]."""
+    found: list[float] = []
+    for k in sorted(curve):
+        added, missing = curve[k] - 1.0 - sum(found), k - len(found)
+        start = found[-1] if found else 1.0
+        if missing > 1 and 0.0 < added < missing * start:
+            kept = constant_acceptance(1.0 + added / start, missing)
+            found += [start * kept**position for position in range(1, missing + 1)]
+        else:
+            found += [added / missing] * missing
+    return found
 
 
 def never_rising(values: Sequence[float]) -> list[float]:

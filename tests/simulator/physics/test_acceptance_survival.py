@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.catalog.load import load_acceptance
+from simulator.catalog.load import load_acceptance, names
 from simulator.errors import ScenarioError
 from simulator.physics.acceptance import expected_tokens_per_step, tokens_per_step
 from simulator.physics.curves import extended, never_rising, survival_of_curve
@@ -160,10 +160,25 @@ def test_a_preset_gives_its_figure_at_every_k_and_never_rises(draft_tokens):
     assert list(survival) == sorted(survival, reverse=True)
 
 
-def test_a_curve_between_measured_lengths_is_interpolated():
-    survival = survival_of_curve({1: 1.8, 3: 2.8}, draft_tokens=2)
+def test_between_measured_lengths_each_draft_token_is_kept_as_the_one_before():
+    survival = survival_of_curve({1: 1.8, 3: 1.8 + 0.8 * (0.5 + 0.25)}, draft_tokens=3)
 
-    assert tokens_per_step(survival) == pytest.approx(2.3)
+    assert survival == pytest.approx((0.8, 0.4, 0.2))
+
+
+def test_lengths_that_were_hidden_are_found_again_within_a_few_per_cent():
+    """Of every preset that was measured at K = 1 to 8, only 3, 5 and 7 are told."""
+    curves = [load_acceptance(name).tokens_per_step for name in names("acceptance")]
+    whole = [curve for curve in curves if curve and set(curve) == set(range(1, 9))]
+    off = [
+        tokens_per_step(survival_of_curve({k: curve[k] for k in (3, 5, 7)}, hidden)) / curve[hidden] - 1.0
+        for curve in whole
+        for hidden in (1, 2, 4, 6)
+    ]
+
+    assert len(whole) > 10
+    assert np.mean(np.abs(off)) < 0.02
+    assert np.max(np.abs(off)) < 0.07
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=10))
