@@ -70,7 +70,8 @@ def _answer(grid: SpeculationGrid, tokens: Floats, view: View) -> None:
     up_to = gain.pays_up_to(grid, tokens, k)
     best = int(np.nanargmax(gain.output_tokens_per_s(here, tokens)[0]))
     said = f"K = {k} {figures.pays(up_to)}; with {plural(int(view.sequences), 'sequence')} the fastest K is {best}."
-    st.markdown(f"**{view.name}**: {said} S₁ … S_K: {', '.join(percent(value) for value in beta)}.")
+    whose = view.name if view.draft is None else f"{view.name} with {view.draft} alone"
+    st.markdown(f"**{whose}**: {said} S₁ … S_K: {', '.join(percent(value) for value in beta)}.")
 
 
 def _metric(label: str, value: str, says: str, delta: str | None = None) -> None:

@@ -1,5 +1,7 @@
 import pytest
 
+from app.dashboard.document import mapping_of
+from app.dashboard.share import encode
 from app.dashboard.speculation_inputs import Choice, Ratios, adopted, own_choice, tried
 from scenarios.load import load_scenario
 from simulator.planning.speculation_gain import speculation_grid, speedup, tokens_by_draft
@@ -187,3 +189,10 @@ def test_what_is_adopted_is_a_valid_speculation(chat, name, ratios):
 
     assert found.propose.draft_tokens == 3
     assert found.draft.acceptance["all"].survival == (0.9, 0.729, 0.5314)
+
+
+def test_of_several_drafts_the_one_that_is_looked_at_is_named(dashboard):
+    several = load_scenario("multi_draft_code_math_prose", ("sweep={}",))
+    dashboard.open("speculation", link=encode(mapping_of(several)))
+
+    assert any("b200-union with coder alone" in text.value for text in dashboard.at.markdown)
