@@ -7,7 +7,7 @@ from math import ceil
 
 import numpy as np
 
-from simulator.cluster.accepted import draft_shares, drafted_mix
+from simulator.cluster.accepted import draft_shares, drafted_mix, survival_over_steps
 from simulator.cluster.adaptive import AdaptiveDecoding
 from simulator.cluster.cluster import ClusterPlan, Load, MakesDecoding, simulate_cluster
 from simulator.cluster.decoding import DrawnDecoding
@@ -22,6 +22,7 @@ from simulator.cluster.streams import acceptance_key
 from simulator.cluster.traffic import RequestChunk, offered_rate, request_chunks
 from simulator.physics.best_tree import chosen
 from simulator.physics.drafted import DeploymentSteps, DraftedStepModel
+from simulator.physics.placement import hit_chance
 from simulator.physics.step_model import CatalogStepModel, build_step_model
 from simulator.physics.undrafted import with_hits, without_drafting
 from simulator.physics.uneven import UnevenSteps
@@ -59,6 +60,19 @@ def step_model_of(deployment: Deployment, draft_shares: Mapping[str, float] | No
     return _step_model(alone.model_dump_json(exclude_unset=True), tuple((draft_shares or {}).items()))
 
 
+def with_expected_hit(deployment: Deployment, workload: Workload) -> Deployment:
+    """The deployment with the hit that its guesses have over the steps of a workload; any other as it is."""
+    pool = deployment.draft_pool
+    if pool is None or pool.overlap.kind == "none" or pool.overlap.bonus_guess is None:
+        return deployment
+    ahead = pool.overlap
+    assert ahead.bonus_guess is not None
+    hit = hit_chance(survival_over_steps(deployment, workload), ahead.bonus_guess, ahead.outcomes)
+    placement = pool.model_copy(update={"overlap": ahead.model_copy(update={"hit": hit, "bonus_guess": None})})
+    speculation = deployment.speculation.model_copy(update={"placement": placement})
+    return deployment.model_copy(update={"speculation": speculation})
+
+
 def with_best_trees(scenario: Scenario) -> Scenario:
     """The scenario with every best_tree written out; any other is returned as it is."""
     found = {name: with_best_tree(deployment) for name, deployment in scenario.deployments.items()}
@@ -69,6 +83,7 @@ def with_best_trees(scenario: Scenario) -> Scenario:
 def step_times_of(deployment: Deployment, workload: Workload) -> DeploymentSteps:
     """The step model of a deployment that serves a workload: where drafts vary, with those of its classes."""
     deployment = without_idle_windows(with_best_tree(deployment), longest_sequence(workload))
+    deployment = with_expected_hit(deployment, workload)
     routed = deployment.speculation.kind != "none" and deployment.speculation.combine.kind == "routed"
     model = step_model_of(deployment, draft_shares(deployment, workload) if routed else None)
     shares = drafted_mix(deployment, workload)
@@ -111,8 +126,8 @@ def simulate_once(
     Raises ScenarioError when the deployment does not fit into its GPUs.
     """
     scenario = with_best_trees(scenario)
-    spec = scenario.deployments[deployment]
     workload = scenario.workload
+    spec = with_expected_hit(scenario.deployments[deployment], workload)
     model = step_times_of(spec, workload)
     request_host_s, overlap_steps = delivery_of(model)
     limits = limits_of(deployment, spec, workload, step_by_step=step_by_step or _coupled(spec))

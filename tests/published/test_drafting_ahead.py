@@ -55,9 +55,7 @@ def hit_that_accepts(accepted_tokens, sequences):
 def predicted(sequences, accepted_tokens, plain_s, gpu, context):
     overlap = {"kind": "draft_ahead", "hit": hit_that_accepts(accepted_tokens, sequences)}
     placement = {"kind": "dedicated", "link": "internode", "overlap": overlap}
-    model = step_model(
-        SMALL, target=TARGET, gpu=gpu, policy="sglang", propose=chain(DRAFT_TOKENS), placement=placement
-    )
+    model = step_model(SMALL, target=TARGET, gpu=gpu, policy="sglang", propose=chain(DRAFT_TOKENS), placement=placement)
     cost = model.cost(decode(sequences, DRAFT_TOKENS, context))
     plain = step_model(target=TARGET, gpu=gpu, policy="sglang").seconds(decode(sequences, 0, context))
     verify_s = plain_s * (cost.total_s - cost.draft_s) / plain

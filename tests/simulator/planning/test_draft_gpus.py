@@ -11,6 +11,7 @@ from simulator.planning.context import row_context, why_unfit
 from simulator.planning.estimate import estimate
 from simulator.planning.provenance import provenance
 from simulator.run import simulate_once, step_times_of
+from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
 
 DRAFT = {"model": "llama-3.2-1b", "acceptance": {"all": {"survival": (0.8, 0.6, 0.45, 0.35)}}}
@@ -188,3 +189,27 @@ def test_a_pool_that_is_too_small_says_so_and_what_would_do():
     assert not fits(deployment)
     assert "draft: one sequence of 32,768 tokens lacks" in why_unfit(small, "it")
     assert "placement.gpus 4; placement.shared_by 1" in why_unfit(small, "it")
+
+
+def test_a_guess_is_as_good_as_the_classes_of_the_workload_let_it_be():
+    of = scenario(ahead(bonus_guess=0.5))
+    two = of.model_copy(update={"workload": of.workload.model_copy(update={"classes": {"easy": 0.5, "hard": 0.5}})})
+    draft = {
+        "model": "llama-3.2-1b",
+        "acceptance": {"easy": {"survival": (1.0,) * 4}, "hard": {"survival": (0.0,) * 4}},
+    }
+    it = of.deployments["it"].model_dump(exclude_unset=True)
+    it["speculation"]["drafts"] = {"d": draft}
+
+    model = step_times_of(Deployment.model_validate(it), two.workload)
+
+    assert model.draft.pool.ahead.hit == pytest.approx(0.5 / 6), "easy requests take 1 step where hard ones take 5"
+
+
+def test_a_guess_that_never_helps_leaves_turns():
+    draft = {"model": "llama-3.2-1b", "acceptance": {"all": {"survival": (0.5, 0.0, 0.0, 0.0)}}}
+    it = scenario(ahead(bonus_guess=0.9)).deployments["it"].model_dump(exclude_unset=True)
+    it["speculation"]["drafts"] = {"d": draft}
+    of = scenario(requests=60).model_copy(update={"deployments": {"it": Deployment.model_validate(it)}})
+
+    assert row(of)["draft_tokens_mean"] == 4.0
