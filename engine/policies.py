@@ -1,6 +1,6 @@
 """How many draft tokens each sequence gets in a step: at most K, which the scheduler reserves whatever a policy says.
 
-The names are the planner's: `fixed`, `by_batch`, `goodput`.
+The names are the planner's: `fixed`, `by_batch`, `per_request`, `goodput`.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,9 @@ from engine.trace import StepRow
 
 RECENT_WEIGHT = 0.2
 """Weight of the last observation in a running mean (as SGLang's adaptive steps)."""
+
+MOVE_EVERY, MOVE_AFTER = 5, 10
+"""Steps between two choices of `per_request`, and rounds of a sequence before its first (as SGLang)."""
 
 PROBE_EVERY = 32
 """So many steps apart, `goodput` drafts all K, or it would never learn that acceptance has risen; a choice."""
@@ -65,6 +68,51 @@ class ByBatch:
 
     def observe(self, row: StepRow) -> None:
         """See Policy."""
+
+
+class PerRequest:
+    """Each sequence by the running mean of what was accepted of it, as SGLang's adaptive steps do for a whole batch.
+
+    Up where the mean is above its draft tokens − 0.5; down where it is at most the candidate below − 0.75 (0.25 for
+    0 draft tokens); from 0, one up to look. (sglang `speculative/adaptive_spec_params.py`)
+    """
+
+    def __init__(self, candidates: Sequence[int]) -> None:
+        """candidates: draft tokens, rising; a sequence begins with the one in the middle."""
+        if len(candidates) < 2 or min(candidates) < 0 or any(a >= b for a, b in pairwise(candidates)):
+            raise DraftError(f"per_request {list(candidates)}: needs at least two candidates, rising, of 0 or more")
+        self._candidates = candidates
+        self._known: dict[int, tuple[int, float, int]] = {}
+        """By request number, of the sequences that took part last: candidate, mean, rounds seen."""
+        self._steps = 0
+
+    def counts(self, sequences: Sequence[SequenceState]) -> list[int]:
+        """See Policy."""
+        known, self._known, self._steps = self._known, {}, self._steps + 1
+        middle = len(self._candidates) // 2
+        for s in sequences:
+            at, mean, seen = known.get(s.number, (middle, self._candidates[middle] - 1.0, 0))
+            for drafted, accepted in s.rounds[seen:]:
+                mean = _moved(mean, accepted) if drafted else mean
+            if self._steps % MOVE_EVERY == 0 and len(s.rounds) > MOVE_AFTER:
+                at, mean = self._move(at, mean)
+            self._known[s.number] = at, mean, len(s.rounds)
+        return [min(s.draft_tokens, self._candidates[self._known[s.number][0]]) for s in sequences]
+
+    def observe(self, row: StepRow) -> None:
+        """See Policy."""
+
+    def _move(self, at: int, mean: float) -> tuple[int, float]:
+        """Another candidate where the mean asks for it, and the mean that it begins with."""
+        these, before = self._candidates, at
+        if these[at] == 0:
+            at = min(at + 1, len(these) - 1)
+            return at, these[at] - 1.0 if mean < 0 else mean
+        while at and mean <= (these[at - 1] - 0.75 if these[at - 1] else 0.25):
+            at -= 1
+        while at >= before and at + 1 < len(these) and mean > these[at] - 0.5:
+            at += 1
+        return at, mean
 
 
 class Goodput:

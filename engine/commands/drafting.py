@@ -13,7 +13,7 @@ from engine.drafters.routed import ROUTERS, Routed
 from engine.drafters.union import Union
 from engine.errors import DraftError
 from engine.loading.tokenizer import TextCodec
-from engine.policies import ByBatch, Fixed, Goodput, Policy
+from engine.policies import ByBatch, Fixed, Goodput, PerRequest, Policy
 from engine.trees import DynamicTree, Shape, tree_of_paths, tree_of_widths
 from engine.verification import Typical
 
@@ -25,6 +25,7 @@ SHAPED = ("head", "model", "moe_subset", "ngram", "noisy_target")
 POLICIES: dict[str, Callable[[argparse.Namespace], Policy]] = {
     "fixed": lambda flags: Fixed(),
     "by_batch": lambda flags: ByBatch(_ranges(flags.by_batch)),
+    "per_request": lambda flags: PerRequest(_candidates(flags.candidates)),
     "goodput": lambda flags: Goodput(),
 }
 
@@ -58,6 +59,7 @@ def add_several_flags(command: argparse.ArgumentParser) -> None:
     command.add_argument("--router", choices=sorted(ROUTERS), help="which of several drafts serves a sequence")
     command.add_argument("--policy", choices=sorted(POLICIES), default="fixed", help="of K (default fixed)")
     command.add_argument("--by-batch", help="for --policy by_batch: [[from, to, K], …], like [[1, 4, 5], [5, 16, 2]]")
+    command.add_argument("--candidates", help="for --policy per_request: draft tokens to move among, like 0,1,3")
     command.add_argument(
         "--lossy-typical",
         metavar="EPSILON,DELTA",
@@ -72,6 +74,8 @@ def drafting(flags: argparse.Namespace, setup: DraftSetup, codec: TextCodec | No
     """
     if flags.by_batch is not None and flags.policy != "by_batch":
         raise DraftError(f"--by-batch {flags.by_batch}: --policy {flags.policy} takes no ranges; say --policy by_batch")
+    if flags.candidates is not None and flags.policy != "per_request":
+        raise DraftError(f"--candidates {flags.candidates}: --policy {flags.policy} has none; say --policy per_request")
     shape = _shape(flags)
     setup = replace(setup, shape=shape, replacement=flags.with_replacement)
     parts = _parts(flags, setup, codec, vocab_size)
@@ -92,8 +96,8 @@ def _shape(flags: argparse.Namespace) -> Shape | None:
         raise DraftError(f"--{', --'.join(given).replace('_', '-')}: one shape at a time")
     if flags.draft not in SHAPED:
         raise DraftError(f"--draft {flags.draft} proposes chains; a tree takes: {', '.join(SHAPED)}")
-    if flags.policy == "goodput":
-        raise DraftError("--policy goodput ranks the positions of chains; with a tree use: fixed, by_batch")
+    if flags.policy in ("goodput", "per_request"):
+        raise DraftError(f"--policy {flags.policy} ranks the positions of chains; with a tree use: fixed, by_batch")
     ((name, text),) = given.items()
     try:
         return SHAPES[name](text)
@@ -170,6 +174,13 @@ def _ranges(text: str | None) -> list[tuple[int, int, int]]:
         return [(int(first), int(last), int(count)) for first, last, count in listed]
     except (TypeError, ValueError):
         raise DraftError(f"--by-batch {text}: [[from, to, K], …] is needed, like [[1, 4, 5], [5, 16, 2]]") from None
+
+
+def _candidates(text: str | None) -> list[int]:
+    try:
+        return [int(count) for count in (text or "").split(",")]
+    except ValueError:
+        raise DraftError(f"--candidates {text}: draft tokens are needed, rising, like 0,1,3") from None
 
 
 def _typical(flags: argparse.Namespace) -> Typical | None:

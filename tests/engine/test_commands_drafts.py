@@ -111,6 +111,8 @@ def test_a_table_is_counted_kept_and_drafted_from(capsys, folder, tables, tmp_pa
         (["--draft", "noisy_target", "--tree", "2", "--nodes", "0"], "one shape at a time"),
         (["--draft", "noisy_target", "--tree", "2", "--policy", "goodput"], "goodput ranks the positions of chains"),
         (["--policy", "by_batch"], "[[from, to, K], …] is needed"),
+        (["--policy", "per_request"], "draft tokens are needed, rising"),
+        (["--candidates", "0,1"], "--policy fixed has none"),
         (["--by-batch", "[[1, 4, 2]]"], "--policy fixed takes no ranges"),
         (["--policy", "by_batch", "--by-batch", "[[4, 1, 2]]"], "needs 1 ≤ from ≤ to"),
         (["--lossy-typical", "0.1,0.3"], "no effect on greedy output"),

@@ -4,8 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from engine.commands.drafting import POLICIES
 from engine.errors import DraftError
-from engine.policies import PROBE_EVERY, WARM_UP, ByBatch, Fixed, Goodput
+from engine.policies import MOVE_AFTER, PROBE_EVERY, WARM_UP, ByBatch, Fixed, Goodput, PerRequest
+from simulator.spec import draft_policy as planners
 from tests.engine.toys import make_engine, outputs, random_prompts, tiny_weights
 
 
@@ -23,6 +25,35 @@ def test_k_is_fixed_or_falls_with_the_batch():
 
     assert Fixed().counts(sequences(2)) == [4, 4]
     assert [by_batch.counts(sequences(n)) for n in (1, 3, 5)] == [[4], [1] * 3, [0] * 5]
+
+
+def test_the_planner_and_the_engine_know_the_same_policies():
+    assert tuple(POLICIES) == planners.POLICIES
+
+
+@pytest.mark.parametrize(("accepted", "ends"), [(4, 4), (1, 2), (0, 0)])
+def test_a_sequence_moves_by_what_was_accepted_of_it(accepted, ends):
+    (one,), policy = sequences(1), PerRequest([0, 1, 2, 4])
+    (drafted,) = policy.counts([one])
+    for _ in range(MOVE_AFTER + 4):
+        one.rounds.append((drafted, min(accepted, drafted)))
+        (drafted,) = policy.counts([one])
+
+    assert drafted == ends
+
+
+def test_a_sequence_that_was_off_looks_again():
+    (one,), policy = sequences(1), PerRequest([0, 1])
+    one.rounds = [(1, 0)] * 20
+    seen = [policy.counts([one])[0] for _ in range(12)]
+
+    assert {0, 1} <= set(seen[5:])
+
+
+@pytest.mark.parametrize("wrong", [[1], [3, 1], [-1, 2]])
+def test_candidates_rise(wrong):
+    with pytest.raises(DraftError, match="per_request"):
+        PerRequest(wrong)
 
 
 @pytest.mark.parametrize("wrong", [[(2, 1, 3)], [(0, 4, 3)], [(1, 4, -1)], [(1, 4, 3), (4, 8, 1)]])
