@@ -140,6 +140,12 @@ def test_a_pool_that_is_shared_is_waited_for():
     assert waited[0] < waited[-1] < 8 * waited[0]
 
 
+def test_an_ask_that_finds_the_pool_busy_waits_beside_being_served_with_others():
+    model = pooled(shared_by=64)
+
+    assert draft_s(model, 1) > model.draft.pool.own.passes(64, 4)[0], "more than a batch of everybody's sequences"
+
+
 def test_prompts_are_read_behind_the_target():
     assert pooled(overlap=ahead(0.5)).cost(PROMPT).draft_s == 0.0 < pooled().cost(PROMPT).draft_s
 
