@@ -224,7 +224,7 @@ def _drafting(deployment: Deployment, propose: BestTree) -> Callable[[tuple[int,
 
     first_s = passes_s(NodesTree(shape="nodes", paths=_ONE_NODE))
     powers = [2**power for power in range(propose.max_nodes.bit_length())]
-    later_s = [_last_pass_s(passes_s, rows) for rows in powers]
+    later_s = [last_pass_s(passes_s, rows) for rows in powers]
 
     def draft_s(rows: tuple[int, ...]) -> float:
         return first_s + float(np.interp(rows[1:], powers, later_s).sum())
@@ -232,7 +232,7 @@ def _drafting(deployment: Deployment, propose: BestTree) -> Callable[[tuple[int,
     return draft_s
 
 
-def _last_pass_s(passes_s: Callable[[Tree], float], rows: int) -> float:
+def last_pass_s(passes_s: Callable[[Tree], float], rows: int) -> float:
     """Seconds of a pass over so many rows, a power of two: the last of a tree whose last level but one they are."""
     widths = (rows, 1) if rows <= _MOST_CHILDREN else (_MOST_CHILDREN, rows // _MOST_CHILDREN, 1)
     return passes_s(Tree(shape="tree", widths=widths)) - passes_s(Tree(shape="tree", widths=widths[:-1]))

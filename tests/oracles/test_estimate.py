@@ -5,6 +5,7 @@ import pytest
 
 from simulator.outcome.report import replication_row
 from simulator.planning.context import row_context
+from simulator.planning.demand import demand_of
 from simulator.planning.estimate import estimate, guess_capacity
 from simulator.planning.study import study
 from simulator.run import simulate_once, step_model_of
@@ -96,8 +97,9 @@ def test_the_estimate_rises_with_the_load_and_reports_saturation():
     assert [row["holds_slo"] for row in rows] == [True, True, False, False]
 
 
-def with_nodes(nodes: int) -> Scenario:
+def with_nodes(nodes: int, policy: str = "vllm") -> Scenario:
     data = scenario().model_dump(mode="json", exclude_unset=True)
+    data["deployments"]["h200-spec"]["engine"]["policy"] = policy
     speculation = data["deployments"]["h200-spec"]["speculation"]
     speculation["propose"] = {"shape": "tree", "widths": [nodes]}
     for accepted in speculation["drafts"]["general"]["acceptance"].values():
@@ -109,6 +111,13 @@ def test_a_large_tree_leaves_prompts_their_part_of_the_token_budget():
     few, some, many = (estimate(with_nodes(nodes), "h200-spec")["capacity_req_per_s"] for nodes in (31, 47, 63))
 
     assert few > some > many > few / 3
+
+
+@pytest.mark.parametrize(("policy", "most_steps"), [("sglang", 1), ("vllm", 20)])
+def test_prompts_share_the_token_budget_where_they_are_computed_beside_decoding_only(policy, most_steps):
+    _, steps = demand_of(with_nodes(63, policy), "h200-spec").prompt_step_s(sequences=127, prompt_tokens=640)
+
+    assert most_steps // 2 <= steps <= most_steps
 
 
 def test_little_holds_in_a_closed_loop():

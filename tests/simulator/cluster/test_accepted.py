@@ -56,6 +56,15 @@ def test_a_routed_look_up_proposes_less_in_its_own_share_of_the_steps():
     assert tables.drafted_tokens == pytest.approx((4, 2))
 
 
+def test_within_a_class_a_draft_that_commits_less_takes_more_of_the_steps():
+    deployment, _ = asked(drafts({"all": CODE}, {"all": LESS}, combine=routed(0.5)))
+    mine, other = 1 / (1 + sum(CODE["survival"])), 1 / (1 + sum(LESS["survival"]))
+
+    of_code = tables_of(deployment, ["code", "prose"]).drafted_tokens[0]
+
+    assert of_code == pytest.approx((4 * mine + 2 * other) / (mine + other))
+
+
 def test_prompts_weigh_by_how_many_there_are_of_each_length():
     falls = drafts({"all": CODE | {"by_context": {0: 1.0, 2000: 0.5}}})
     short, long = (

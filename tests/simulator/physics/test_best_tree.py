@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from simulator.errors import ScenarioError
 from simulator.physics.acceptance import conditional_from_survival
-from simulator.physics.best_tree import best_trees, chosen, fastest_tree
+from simulator.physics.best_tree import best_trees, chosen, fastest_tree, last_pass_s
 from simulator.physics.step_model import build_step_model
-from simulator.physics.trees import child_chances, level_sizes, nodes_of, tree_survival
+from simulator.physics.trees import child_chances, level_sizes, nodes_of, rows_by_pass, tree_survival
 from simulator.spec.deployment import Deployment
 from simulator.spec.speculation import Chain, DynamicTree, NodesTree, NoSpeculation, Tree
 
@@ -159,6 +159,11 @@ def test_a_tree_of_more_nodes_than_a_node_has_children_is_searched():
     few, many = (sum(chosen_levels(best(max_nodes=nodes))) for nodes in (64, 256))
 
     assert many >= few
+
+
+@pytest.mark.parametrize("rows", [1, 64, 128, 256])
+def test_a_pass_is_priced_by_its_own_rows(rows):
+    assert last_pass_s(lambda tree: float(sum(rows_by_pass(tree))), rows) == rows
 
 
 def test_without_branches_the_best_tree_is_a_chain():
