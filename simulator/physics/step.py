@@ -64,8 +64,8 @@ class StepModel(Protocol):
     prefill_context_tokens. They never fall when an input grows, or when a sequence comes with its context; the same
     context in more sequences may take less time, for it is read with more parallelism, and so may the same tokens in
     more prompts, which data-parallel ranks share. A measured surface may fall with rows where its device does (its
-    table then says `falls`), and a step whose drafts are made ahead with sequences, one of which has drafts the likelier
-    the more there are.
+    table then says `falls`), and a step whose drafts are made ahead with sequences: the more there are, the likelier
+    one has drafts.
     """
 
     def cost(self, shape: StepShape) -> StepCost:

@@ -143,7 +143,7 @@ def test_a_pool_that_is_shared_is_waited_for():
 def test_an_ask_that_finds_the_pool_busy_waits_beside_being_served_with_others():
     model = pooled(shared_by=64)
 
-    assert draft_s(model, 1) > model.draft.pool.own.passes(64, 4)[0], "more than a batch of everybody's sequences"
+    assert draft_s(model, 1) > 1.3 * model.draft.pool.own.passes(64, 4)[0], "more than a batch of everybody's sequences"
 
 
 def test_prompts_are_read_behind_the_target():
