@@ -1,14 +1,16 @@
 """What one GPU does, in one command of a few minutes: is the engine right there, and how long do its steps take.
 
-Correctness: greedy outputs of a tiny model, in graphs, without them and on the CPU in 32 bits. Curves: steps of models
-of the shape of Llama 8B and of a 70B in FP8 over (batch, tokens), in graphs and without; ceilings of copies and
-products; memory as CUDA shows it. Random weights: the time of a step does not depend on them.
+Correctness: greedy outputs of a tiny model, in graphs, without them and on the CPU in 32 bits; every way to draft
+(gpu_paths). Curves: steps of models of the shape of Llama 8B and of a 70B in FP8 over (batch, tokens), in graphs and
+without; trees beside chains (gpu_trees); ceilings of copies and products; memory as CUDA shows it. Random weights: the
+time of a step does not depend on them.
 """
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any
@@ -17,7 +19,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from calibration.measuring.apart import Apart, one_line
+from calibration.measuring.gpu_paths import WAYS, checked, modes_of
+from calibration.measuring.gpu_trees import WIDTHS, verify_steps
 from calibration.measuring.kernels import copy_rate, gemm_rate, launch_s, seconds_of
+from calibration.measuring.store import MeasurementError
 from calibration.whole_file import write_whole
 from engine.architecture import Architecture
 from engine.batch import Span
@@ -42,33 +48,107 @@ FP8_ROWS = (16, 32, 64, 128, 256, 512)
 """Rows of the products in FP8: batches times tokens of a sequence."""
 CONTEXT = 512
 """Context of each sequence of a step [tokens]."""
-BUDGET_S = 420.0
-"""No further curve is begun after this time [s]."""
+BUDGET_S = 390.0
+"""No further part is begun after this time [s]."""
+PATH_S = 45.0
+"""Longest time of a way to draft, eagerly or in graphs, the start of its process included [s]: the last one that is
+begun ends within 8 minutes."""
 
 
 def measure_gpu(out: Path, device: str, *, tiny: bool) -> dict[str, Any]:
-    """Run the whole suite and write one JSON file after every part; tiny: small models, to try the suite itself."""
-    place, started = torch.device(device), monotonic()
+    """Run the whole suite and write one JSON file after every part; tiny: small models, to try the suite itself.
+
+    A part that fails leaves one line in its place that says why; MeasurementError names them all in the end.
+    """
+    place, started = _place(device), monotonic()
     found: dict[str, Any] = {"format": 1, "suite": "gpu", "tiny": tiny, "torch": torch.__version__, **memory(place)}
-    for name, measure in _parts(place, tiny):
-        if monotonic() - started > BUDGET_S:
-            found.setdefault("left_out", []).append(name)
-            continue
-        begun = perf_counter()
-        found[name] = measure()
-        found.setdefault("took_s", {})[name] = round(perf_counter() - begun, 2)
-        sys.stderr.write(f"{name}: {found['took_s'][name]} s\n")
-        write_whole(out, json.dumps(found, indent=1) + "\n")
+    with Apart(checked, PATH_S) as apart:
+        for name, measure in _parts(place, tiny, apart):
+            if monotonic() - started > BUDGET_S:
+                found.setdefault("left_out", []).append(name)
+                sys.stderr.write(f"{name}: left out, time is up\n")
+            else:
+                _take(found, name, measure)
+            write_whole(out, json.dumps(found, indent=1) + "\n")
+    _refuse_failures(out, found)
     return found
 
 
-def _parts(place: torch.device, tiny: bool) -> Iterator[tuple[str, Any]]:
+def _take(found: dict[str, Any], name: str, measure: Callable[[], Any]) -> None:
+    """Measure a part, and put it and its time where they belong."""
+    begun = perf_counter()
+    result = _result(measure)
+    group, _, part = name.rpartition(".")
+    (found.setdefault(group, {}) if group else found)[part] = result
+    found.setdefault("took_s", {})[name] = round(perf_counter() - begun, 2)
+    sys.stderr.write(f"{name}: {_told(result)}{found['took_s'][name]} s\n")
+
+
+def _place(device: str) -> torch.device:
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise MeasurementError(f"--device {device}: no CUDA device is at hand; to try the suite: --device cpu --tiny")
+    return torch.device(device)
+
+
+def _parts(place: torch.device, tiny: bool, apart: Callable[..., Any]) -> Iterator[tuple[str, Callable[[], Any]]]:
     eight = replace(TINY, num_layers=3) if tiny else LLAMA_8B
     shapes = ((1, 1), (1, 4), (4, 1), (4, 4)) if tiny else tuple((b, t) for b in (1, 4, 16, 64) for t in (1, 2, 4, 8))
+    batches, trees = ((2,), WIDTHS[:2]) if tiny else ((1, 4, 16, 64), WIDTHS)
     yield "correct", lambda: correctness(place)
     yield "ceilings", lambda: ceilings(place, tiny)
     yield "step_8b", lambda: steps(eight, place, shapes)
     yield "step_70b_fp8_layers", lambda: fp8_layers(TINY if tiny else LLAMA_70B, place)
+    yield "verify_8b", lambda: verify_steps(eight, place, batches, trees, CONTEXT)
+    for way in WAYS:
+        yield f"paths.{way}", partial(path, way, str(place), apart)
+
+
+def path(way: str, device: str, check: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+    """One way to draft, eagerly and in graphs; where one of them fails, the other is tried all the same."""
+    found = {mode: _result(partial(check, way, device, mode)) for mode in modes_of(way, device)}
+    why = "; ".join(f"{mode}: {run['why']}" for mode, run in found.items() if not run["ok"])
+    return {"ok": not why} | ({"why": why} if why else {}) | found
+
+
+def _result(measure: Callable[[], Any]) -> Any:
+    """What was measured, or why it could not be."""
+    try:
+        return measure()
+    except Exception as error:
+        return {"ok": False, "why": one_line(error)}
+
+
+def _failed(result: Any) -> bool:
+    """Whether a part could not be measured, or found something wrong."""
+    return isinstance(result, Mapping) and any(value is False for value in result.values())
+
+
+def _told(result: Any) -> str:
+    """A part in words.
+
+    >>> _told({"ok": False, "why": "RuntimeError: no"})
+    'FAILED: RuntimeError: no; '
+    >>> _told({"ok": True, "eager": {"acceptance_rate": 0.5, "acceptance_rate_on_cpu": 0.5}})
+    'ok, acceptance_rate eager 0.500 (on the CPU 0.500); '
+    """
+    if _failed(result):
+        return f"FAILED: {result.get('why', 'outputs differ')}; "
+    if not isinstance(result, Mapping) or "ok" not in result:
+        return ""
+    runs = {mode: run for mode, run in result.items() if isinstance(run, Mapping) and run["acceptance_rate"]}
+    told = ", ".join(
+        f"{mode} {run['acceptance_rate']:.3f} (on the CPU {run['acceptance_rate_on_cpu']:.3f})"
+        for mode, run in runs.items()
+    )
+    return f"ok, acceptance_rate {told}; " if told else "ok; "
+
+
+def _refuse_failures(out: Path, found: Mapping[str, Any]) -> None:
+    parts = {name: result for name, result in found.items() if name != "paths"}
+    parts |= {f"paths.{name}": result for name, result in found.get("paths", {}).items()}
+    failed = [name for name, result in parts.items() if _failed(result)]
+    if failed:
+        raise MeasurementError(f"{out}: failed: {', '.join(failed)}; why stands there, and all other figures")
 
 
 def memory(place: torch.device) -> dict[str, Any]:

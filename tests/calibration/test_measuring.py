@@ -1,6 +1,5 @@
 """The measuring run: steps of the wanted shape, a file that survives a kill, blocks in random order, noise told."""
 
-import json
 import subprocess
 import sys
 from collections import Counter
@@ -14,7 +13,6 @@ pytest.importorskip("torch", reason="measuring needs torch")
 import torch
 
 from calibration.measuring import session, store
-from calibration.measuring.gpu_suite import measure_gpu
 from calibration.measuring.noise import drift, half_width, repeats, verdict
 from calibration.measuring.points import Bounds, Point, points
 from calibration.measuring.session import Pace, measure_steps
@@ -194,11 +192,3 @@ def test_one_hiccup_is_no_drift_and_few_visits_give_no_interval():
     assert drift({"a": [1.0, 1.0, 1.5, 1.5, 1.5]}) > 0.3
     assert repeats({"a": [1.0, 1.1], "b": [1.0]}) == pytest.approx(0.1)
     assert half_width([1.0, 1.0]) == float("inf")
-
-
-def test_the_gpu_suite_runs_through_on_tiny_models(tmp_path):
-    found = measure_gpu(tmp_path / "gpu.json", "cpu", tiny=True)
-
-    assert found["correct"] == {"graph_equals_eager": True, "equals_cpu": True}
-    assert {row["tokens"] for row in found["step_8b"]} == {1, 4}
-    assert json.loads((tmp_path / "gpu.json").read_text())["step_70b_fp8_layers"][0]["rows"] == 16
