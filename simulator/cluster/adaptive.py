@@ -33,7 +33,7 @@ from simulator.cluster.timeline import Timeline
 from simulator.physics.step import StepShape
 from simulator.physics.uneven import Proposing
 
-LEAST_LOOK = 4
+LEAST_LOOK = 16
 """Steps of the shortest window; one that is used up is followed by one twice as long, at most FAR_AHEAD."""
 
 
@@ -75,7 +75,7 @@ class AdaptiveDecoding:
         self.timeline.base = step - self._running.taken
 
     def _computed(self, request: int, prompt: int, before: Stopped | None) -> Stopped:
-        blocks = int(self._planner.blocks(np.int64(prompt)))
+        blocks = int(self._planner.blocks(np.array(prompt)))
         if before is not None:
             return computed_again(before, prompt, blocks)
         book = self._book
@@ -111,7 +111,7 @@ class AdaptiveDecoding:
             self._settle(step)
             if running.missed_tokens:
                 late_s = self._times.catch_up_s(int(running.column(MISSED)[drafts > 0].sum()))
-            self._ends(running.plan(drafts, min(self._width, lasting)), step)
+            self._ends(running.plan(drafts, 1 if chunks else min(self._width, lasting)), step)
         elif planned < running.size:
             self._ends(running.extend(drafts), self.timeline.base)
         return late_s
@@ -139,7 +139,7 @@ class AdaptiveDecoding:
         running = self._running
         running.taken += steps
         if running.taken == running.width:
-            self._width = min(2 * running.width, FAR_AHEAD)
+            self._width = min(max(2 * running.width, self._width), FAR_AHEAD)
             self._settle(step)
 
     def seconds(self, sequences: int, context: int, prompts: int, tokens: int, attended: float) -> float:

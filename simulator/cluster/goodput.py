@@ -1,6 +1,7 @@
 """The goodput policy: before each step, the draft tokens for which sequences advance most per second of its cost."""
 
 from collections.abc import Hashable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -65,13 +66,16 @@ class Goodput:
         self._best: dict[Hashable, Best] = {}
         self._seconds: dict[Hashable, float] = {}
         self._logs = np.zeros((0, 0))
-        self._step, self._last = 0, (1.0, 1.0)
-        self._means = (1.0, 1.0)
+        self._step, self._last, self._means = 0, (1.0, 1.0), (1.0, 1.0)
+        self._whole = 0
+        """Draft tokens of each, where all sequences are alike."""
 
     def choose(self, running: Running, step: StepTokens) -> Choice:
         """See Policy."""
-        rows, had, seen = running.column(ROW), running.column(COUNT), running.column(SEEN)
         work = self._work(running, step)
+        if len(running.survival) == 1:
+            return self._choose_alike(running, work)
+        rows, had, seen = running.column(ROW), running.column(COUNT), running.column(SEEN)
         best = self._best_for(running, rows, work)
         kept = np.where(seen, had, best.draft_tokens)
         seen[:] = 1
@@ -84,20 +88,34 @@ class Goodput:
         self._last = (rows.size, best.price / work.worth * best.seconds)
         return Choice(best.draft_tokens, best.proposing, FAR_AHEAD)
 
+    def _choose_alike(self, running: Running, work: Work) -> Choice:
+        """The same where all sequences are alike: as many for each, where that is as good as the best but for KEPT."""
+        size = running.size
+        best = self._best.get((size, work)) or self._best_for(running, running.column(ROW), work)
+        below = sum(best.proposing) // size
+        for k in (self._whole, below, below + 1):
+            if k >= self._tokens(running).shape[1]:
+                continue
+            brought, proposing = size * self._tokens(running)[0, k], (size,) * k
+            seconds = self._step_s(size, work, proposing)
+            if best.brought - brought - best.price * (best.seconds - seconds) <= KEPT * size:
+                self._whole, self._last = k, (size, best.price / work.worth * seconds)
+                return Choice(_all_of(size, k), proposing, FAR_AHEAD)
+        self._last = (size, best.price / work.worth * best.seconds)
+        return Choice(best.draft_tokens, best.proposing, FAR_AHEAD)
+
     def observe(self, running: Running, step: int) -> None:
         """See Policy."""
 
     def _work(self, running: Running, step: StepTokens) -> Work:
         """The step to come; and what the last ones committed, beside what they could have without prompts."""
         old = (1.0 - RECENT) ** (step.number - self._step)
-        self._step = step.number
-        self._means = tuple(old * mean + (1.0 - old) * last for mean, last in zip(self._means, self._last, strict=True))
-        return Work(
-            _coarse(int(step.context_tokens)),
-            _coarse(step.prefill_tokens),
-            _coarse(running.missed_tokens),
-            max(round(self._means[0] / self._means[1] / WORTH), 1) * WORTH,
-        )
+        self._step, new = step.number, 1.0 - old
+        committed, could = self._means
+        self._means = (old * committed + new * self._last[0], old * could + new * self._last[1])
+        worth = max(round(self._means[0] / self._means[1] / WORTH), 1) * WORTH
+        context, prefill, missed = int(step.context_tokens), step.prefill_tokens, running.missed_tokens
+        return Work(_coarse(context), _coarse(prefill) if prefill else 0, _coarse(missed) if missed else 0, worth)
 
     def _best_for(self, running: Running, rows: Ints, work: Work) -> Best:
         """The best draft tokens of these sequences."""
@@ -115,9 +133,13 @@ class Goodput:
 
     def _brought(self, running: Running, rows: Ints, drafts: Ints) -> Floats:
         """Logarithm of the tokens that a step commits of each sequence, expected."""
+        return np.asarray(self._tokens(running)[rows, drafts])
+
+    def _tokens(self, running: Running) -> Floats:
+        """[rows, draft tokens + 1] the same by row of survival."""
         if not self._logs.size:
             self._logs = _logs_by_count(running.survival)
-        return np.asarray(self._logs[rows, drafts])
+        return self._logs
 
     def _step_s(self, sequences: int, work: Work, proposing: Proposing) -> float:
         key = (sequences, work[:3], proposing)
@@ -199,6 +221,12 @@ def _logs_by_count(survival: Floats) -> Floats:
     """[.., positions + 1] logarithm of the tokens that a step commits with 0, 1, … draft tokens, expected."""
     first = np.zeros((len(survival), 1))
     return np.concatenate((first, np.log1p(survival.cumsum(axis=1))), axis=1)
+
+
+@cache
+def _all_of(sequences: int, draft_tokens: int) -> Ints:
+    """As many for each."""
+    return np.full(sequences, draft_tokens)
 
 
 def _coarse(tokens: int) -> int:

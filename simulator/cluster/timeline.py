@@ -5,16 +5,16 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int32]
+Ints = NDArray[np.int32] | NDArray[np.int64]
 
 
 class Timeline:
     """Sums of the drawn paths of all running sequences, by step number, and the steps at which sequences finish."""
 
     def __init__(self, size: int = 4096) -> None:
-        self.emitted = np.zeros(size, np.int32)
+        self.emitted: Ints = np.zeros(size, np.int32)
         """[step − base] tokens that the running sequences put out at the end of a step."""
-        self.new_blocks = np.zeros(size, np.int32)
+        self.new_blocks: Ints = np.zeros(size, np.int32)
         """[step − base] KV blocks that they need before it."""
         self.base = 0
         self.finishes: list[tuple[int, int]] = []

@@ -143,7 +143,7 @@ FAR = 1e6
 """Context at which a step is priced a second time: what it takes is affine in its context. [tokens]"""
 
 
-def counted(draft_tokens: Sequence[int], most: int) -> Proposing:
+def counted(draft_tokens: Sequence[int] | Ints, most: int) -> Proposing:
     """How many sequences propose at least 1, 2, … draft tokens.
 
     draft_tokens: of each sequence. [tokens]
@@ -152,7 +152,7 @@ def counted(draft_tokens: Sequence[int], most: int) -> Proposing:
     >>> counted([2, 0, 1], 4)
     (2, 1)
     """
-    by_count = np.bincount(np.asarray(draft_tokens), minlength=most + 1)
+    by_count = np.bincount(draft_tokens, minlength=most + 1)
     return tuple(n for n in np.cumsum(by_count[::-1])[::-1][1:].tolist() if n)
 
 
