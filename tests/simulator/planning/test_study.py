@@ -27,11 +27,11 @@ def row_of(result: StudyResult, name: str) -> dict[str, Any]:
     return next(row for row in result.report.rows if row["deployment"] == name)
 
 
-def test_a_study_is_json_with_its_six_parts(result):
+def test_a_study_is_json_with_its_seven_parts(result):
     ready = to_json_ready(result)
 
     json.dumps(ready, allow_nan=False)
-    assert list(ready) == ["scenario", "provenance", "rows", "replications", "comparison", "evidence"]
+    assert list(ready) == ["scenario", "provenance", "rows", "replications", "comparison", "economics", "evidence"]
     assert (len(ready["rows"]), len(ready["replications"])) == (2, 6)
 
 
