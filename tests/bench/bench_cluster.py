@@ -28,6 +28,8 @@ LOADS = {
 
 UNION_GOAL = 10_000
 """Requests per CPU-second of the first load with a union of four drafts."""
+GOODPUT_GOAL = 3.0
+"""CPU time of the first load with the goodput policy ÷ that with fixed K."""
 TIMEOUTS = 300_000
 
 DRAFT = {
@@ -145,11 +147,16 @@ def main() -> None:
     pooled = measure(prompt, output, rate, requests, POOLED)
     say(f"the first load with draft GPUs shared by 4: {pooled['requests_per_cpu_s']:,.0f} requests per CPU-second "
         f"(goal {POOLED_GOAL:,})\n")  # fmt: skip
+    goodput = measure(prompt, output, rate, requests, SINGLE | {"policy": {"kind": "goodput"}})
+    dearer = goodput["cpu_s"] / first["cpu_s"]
+    say(f"the first load with K by goodput: {goodput['requests_per_cpu_s']:,.0f} requests per CPU-second, "
+        f"{dearer:.1f}x the CPU time of fixed K (goal {GOODPUT_GOAL:g}x)\n")  # fmt: skip
     growth = seconds_per_request(first) / small
     say(f"cost of a simulated request, {requests:,} against 1,000: {growth:.2f}x\n")
     last = {key: first[key] for key in ("requests_per_cpu_s", "steps_per_cpu_s", "wall_s")}
     last["union_requests_per_cpu_s"] = union["requests_per_cpu_s"]
     last["pooled_requests_per_cpu_s"] = pooled["requests_per_cpu_s"]
+    last["goodput_cpu_ratio"] = dearer
     say(json.dumps({**last, "peak_rss_bytes": peak_rss_bytes(), "cost_growth": growth, "loads": found}) + "\n")
 
 
