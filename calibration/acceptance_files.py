@@ -9,46 +9,53 @@ from typing import Any
 
 import yaml
 
-from calibration.acceptance_run import AcceptancePlan
+from calibration.acceptance_plan import AcceptancePlan
+from calibration.acceptance_scenario import Measured, acceptance_by_class, ahead, any_tree, choices, speculation
 from calibration.importers.finding import AcceptanceFinding, held_out_error
 from calibration.whole_file import write_whole
 
-Parts = Mapping[str, AcceptanceFinding]
 
+def write_results(of: Measured, folder: Path, catalog: Path) -> dict[str, Path]:
+    """Write acceptance.json and scenario-block.yaml, and a preset for each class into a catalog; where each lies.
 
-def write_results(plan: AcceptancePlan, folder: Path, catalog: Path, found: Mapping[str, Parts]) -> dict[str, Path]:
-    """Write acceptance.json and scenario-block.yaml, and a preset for each class into a catalog; where each lies."""
+    Presets are of chains that one draft proposes; a tree, a router and a union need a whole block.
+    """
     paths = {"figures": folder / "acceptance.json", "block": folder / "scenario-block.yaml"}
-    write_whole(paths["figures"], json.dumps(figures(plan, found), indent=2) + "\n")
-    block = {"acceptance": {name: parts["all"].block() for name, parts in found.items()}}
-    write_whole(paths["block"], _yaml(block))
-    for name, parts in found.items():
-        preset = f"{plan.name}-{name}".lower()
+    write_whole(paths["figures"], json.dumps(figures(of), indent=2) + "\n")
+    write_whole(paths["block"], _yaml({"speculation": speculation(of)}))
+    drafts = of.plan.drafts
+    for name, parts in of.found.items() if drafts.shape() is None and not drafts.several else ():
+        preset = f"{of.plan.name}-{name}".lower()
         paths[name] = catalog / "acceptance" / f"{preset}.yaml"
-        write_whole(paths[name], _yaml(_preset(plan, preset, name, parts["all"])))
+        write_whole(paths[name], _yaml(_preset(of.plan, preset, name, parts["all"])))
     return paths
 
 
-def figures(plan: AcceptancePlan, found: Mapping[str, Parts]) -> dict[str, Any]:
+def figures(of: Measured) -> dict[str, Any]:
     """All that was found, by class: of all requests, of those to fit to, of those held out."""
+    more = {"any_tree": any_tree(of), "ahead": ahead(of), "routed_to": choices(of.records)}
+    blocks = acceptance_by_class(of)
     return {
-        "plan": asdict(plan),
+        "plan": asdict(of.plan),
         "classes": {
             name: {
                 **{
-                    part: asdict(finding) | {"acceptance_rate": finding.acceptance_rate} for part, finding in of.items()
+                    part: asdict(finding) | {"acceptance_rate": finding.acceptance_rate}
+                    for part, finding in parts.items()
                 },
-                "block": of["all"].block(),
-                "held_out_error": held_out_error(of),
+                "block": blocks[name],
+                "held_out_error": held_out_error(parts),
+                **{what: by_class[name] for what, by_class in more.items() if name in by_class},
             }
-            for name, of in found.items()
+            for name, parts in of.found.items()
         },
+        "parts": {name: figures(alone) for name, alone in of.parts.items()},
     }
 
 
 def _preset(plan: AcceptancePlan, preset: str, name: str, finding: AcceptanceFinding) -> dict[str, Any]:
     block = finding.block()
-    said = {"name": preset, "title": f"{plan.model}, {plan.draft} at K = {plan.draft_tokens}, {name}", **block}
+    said = {"name": preset, "title": f"{plan.model}, {plan.drafts.label} at K = {plan.draft_tokens}, {name}", **block}
     texts = f"texts of {plan.text}" if plan.text else "the engine's own texts"
     run = f"{finding.requests} requests of up to {plan.tokens} output tokens, greedy"
     measured = {

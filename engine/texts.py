@@ -148,10 +148,18 @@ DOMAINS: dict[str, Callable[[], Iterator[str]]] = {
 
 
 def prompts(
-    domain: str, count: int, encode: Callable[[str], list[int]], chat: Callable[[str], str], longest: int = 96
+    domain: str,
+    count: int,
+    encode: Callable[[str], list[int]],
+    chat: Callable[[str], str],
+    longest: int = 96,
+    wanted: Callable[[str], bool] = bool,
 ) -> list[tuple[int, ...]]:
-    """Prompts of a domain as tokens; texts to be continued are cut at the longest length, questions are not."""
-    texts = islice(DOMAINS[domain](), count)
+    """Prompts of a domain as tokens; texts to be continued are cut at the longest length, questions are not.
+
+    wanted: which texts are taken.
+    """
+    texts = islice(filter(wanted, DOMAINS[domain]()), count)
     if domain == "dialogue":
         return [tuple(encode(chat(text))) for text in texts]
     return [tuple(encode(text[: 12 * longest])[:longest]) for text in texts]

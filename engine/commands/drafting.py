@@ -76,7 +76,7 @@ def drafting(flags: argparse.Namespace, setup: DraftSetup, codec: TextCodec | No
         raise DraftError(f"--by-batch {flags.by_batch}: --policy {flags.policy} takes no ranges; say --policy by_batch")
     if flags.candidates is not None and flags.policy != "per_request":
         raise DraftError(f"--candidates {flags.candidates}: --policy {flags.policy} has none; say --policy per_request")
-    shape = _shape(flags)
+    shape = shape_of(flags)
     setup = replace(setup, shape=shape, replacement=flags.with_replacement)
     parts = _parts(flags, setup, codec, vocab_size)
     count = shape.nodes if shape is not None else flags.draft_tokens * (len(parts) if flags.draft == UNION else 1)
@@ -88,7 +88,8 @@ def drafting(flags: argparse.Namespace, setup: DraftSetup, codec: TextCodec | No
     )
 
 
-def _shape(flags: argparse.Namespace) -> Shape | None:
+def shape_of(flags: argparse.Namespace) -> Shape | None:
+    """The tree that flags name; None: chains."""
     given = {name: getattr(flags, name) for name in SHAPES if getattr(flags, name) is not None}
     if not given:
         return None

@@ -87,7 +87,7 @@ def test_without_a_k_those_of_the_check_are_measured(monkeypatch, tmp_path):
 
     seen = []
     monkeypatch.setattr(acceptance_run, "measure", lambda plan, folder, tell, force: seen.append(plan.draft_tokens))
-    monkeypatch.setattr(acceptance_run, "findings", lambda records, k: {})
+    monkeypatch.setattr(acceptance_run, "findings", lambda records, plan: {})
     monkeypatch.setattr("app.commands.calibrate_acceptance._written", lambda *found: {})
     toys.call("calibrate", "acceptance", "--out", str(tmp_path), "--json")
 
@@ -105,7 +105,11 @@ def test_figures_are_json(measured, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--draft", "oracle"], "--draft oracle: known: lookup, model"),
+        (["--draft", "oracle"], "--draft oracle: known: head, lookup, model"),
+        (["--draft", "union"], "--draft union: name its drafts"),
+        (["--draft", "ngram", "--ngram", "code", "--router", "luck"], "--router: invalid choice: 'luck'"),
+        (["--draft", "noisy_target", "--tree", "2,x"], "--tree 2,x: children of the root"),
+        (["--draft", "noisy_target", "--tree", "2,1", "--draft-tokens", "3"], "--draft-tokens 3: a tree says itself"),
         (["--domain", "poetry"], "--domain poetry: known: code, prose"),
         (["--text", "nowhere"], "nowhere: No such file"),
         (["--model", "nowhere/model"], "nowhere/model"),

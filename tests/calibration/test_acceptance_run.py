@@ -9,12 +9,14 @@ from simulator.errors import ScenarioError
 from simulator.physics.survival import survival_for
 from simulator.spec.acceptance import Acceptance
 from simulator.spec.policy import AcceptancePreset
+from simulator.spec.speculation import DraftSpeculation
 
 torch = pytest.importorskip("torch", reason="the engine needs torch")
 
 from calibration import acceptance_run  # noqa: E402
 from calibration.acceptance_files import write_results  # noqa: E402
-from calibration.acceptance_run import AcceptancePlan, findings, measure  # noqa: E402
+from calibration.acceptance_plan import AcceptancePlan  # noqa: E402
+from calibration.acceptance_run import findings, measure, measured  # noqa: E402
 from calibration.importers.finding import held_out_error  # noqa: E402
 from calibration.importers.read import read_acceptance  # noqa: E402
 from engine.commands.setup import Workbench  # noqa: E402
@@ -47,14 +49,14 @@ def runs(monkeypatch):
     bench = Workbench(
         "tiny", Model(weights), Letters(), options, lambda: make_drafter("lookup", weights), 0, lambda: 0.0, 0.0
     )
-    monkeypatch.setattr(acceptance_run, "_bench", lambda plan: bench)
-    inner = acceptance_run._domain
+    monkeypatch.setattr(acceptance_run, "bench_of", lambda plan: bench)
+    inner = acceptance_run.run_domain
 
     def counted(*arguments):
         ran.append(arguments[2])
         return inner(*arguments)
 
-    monkeypatch.setattr(acceptance_run, "_domain", counted)
+    monkeypatch.setattr(acceptance_run, "run_domain", counted)
     return ran
 
 
@@ -70,7 +72,7 @@ def test_records_add_up_and_are_read_by_the_importer(runs, tmp_path):
 
 
 def test_a_lookups_idle_steps_are_in_the_histogram_of_drafts(runs, tmp_path):
-    found = findings(measure(PLAN, tmp_path), K)["code"]["all"]
+    found = findings(measure(PLAN, tmp_path), PLAN)["code"]["all"]
 
     assert found.drafted is not None
     assert found.drafted[0] > 0
@@ -78,7 +80,7 @@ def test_a_lookups_idle_steps_are_in_the_histogram_of_drafts(runs, tmp_path):
 
 
 def test_even_prompts_are_for_the_fit_and_odd_ones_held_out(runs, tmp_path):
-    parts = findings(measure(PLAN, tmp_path), K)["code"]
+    parts = findings(measure(PLAN, tmp_path), PLAN)["code"]
 
     assert (parts["fit"].requests, parts["held_out"].requests) == (3, 3)
     assert parts["fit"].steps + parts["held_out"].steps == parts["all"].steps
@@ -115,11 +117,14 @@ def test_texts_of_the_users_own_are_cut_into_prompts(runs, tmp_path):
 
 
 def test_block_and_preset_are_what_the_simulator_takes(runs, tmp_path):
-    found = findings(measure(PLAN, tmp_path), K)
+    of = measured(PLAN, tmp_path)
+    found = of.found
 
-    paths = write_results(PLAN, tmp_path / "measured", tmp_path, found)
+    paths = write_results(of, tmp_path / "measured", tmp_path)
 
-    block = yaml.safe_load(paths["block"].read_text())["acceptance"]
+    written = yaml.safe_load(paths["block"].read_text())["speculation"]
+    assert DraftSpeculation.model_validate(written).draft_tokens == K
+    block = written["drafts"]["lookup"]["acceptance"]
     preset = AcceptancePreset.model_validate(yaml.safe_load(paths["code"].read_text()))
     assert preset.name == "random-tiny-lookup-k3-code"
     for stated in (Acceptance.model_validate(block["code"]), preset.as_acceptance()):
