@@ -20,11 +20,18 @@ from simulator.spec.step_surface import StepSurface
 PACKAGE = Path(simulator.catalog.__file__).parent
 """The package's own catalog: entries of the project itself are written there."""
 
+USUAL_DRAFT = "lookup"
+"""What a device is measured with where nothing else is asked for."""
 
-def measurements_file(folder: Path, name: str | None) -> Path:
-    """Where the measurements behind an entry lie: beside it, but not in the package."""
+
+def measurements_file(folder: Path, name: str | None, drafts: str = USUAL_DRAFT) -> Path:
+    """Where the measurements behind an entry lie: beside it, but not in the package.
+
+    drafts: name of what was drafted with; each has a file of its own.
+    """
     beside = Path("runs").absolute() if folder == PACKAGE else folder
-    return beside / "measurements" / f"{name or 'this-device'}.json"
+    more = "" if drafts == USUAL_DRAFT else f"-{drafts}"
+    return beside / "measurements" / f"{name or 'this-device'}{more}.json"
 
 
 def write_device(found: DeviceFit, folder: Path, *, force: bool) -> list[Path]:
@@ -40,8 +47,7 @@ def write_device(found: DeviceFit, folder: Path, *, force: bool) -> list[Path]:
     if file.exists() and found.profile.device is not None:
         before = Profile.model_validate_json(file.read_bytes())
         require_same_device(before.device, found.profile.device, str(file), force=force)
-        others = [surface for surface in before.steps if _kept(surface, before, found)]
-        found = found._replace(profile=found.profile.model_copy(update={"steps": (*found.profile.steps, *others)}))
+        found = found._replace(profile=found.profile.model_copy(update={"steps": _with_others(before, found)}))
     written = [_write(folder / "gpus" / f"{name}.yaml", _yaml(found.gpu))]
     written.append(_write(folder / "links" / f"{name}.yaml", _yaml(found.links)))
     if found.model is not None:
@@ -51,11 +57,21 @@ def write_device(found: DeviceFit, folder: Path, *, force: bool) -> list[Path]:
     return written
 
 
-def _kept(surface: StepSurface, before: Profile, found: DeviceFit) -> bool:
-    """Whether the steps of another model stay: they were measured on the same device."""
-    device = found.profile.device
-    same = before.device is not None and device is not None and not differences(before.device, device)
-    return same and surface.model != found.surface.model
+def _with_others(before: Profile, found: DeviceFit) -> tuple[StepSurface, ...]:
+    """All steps that were measured on the same device: of other models, and with other drafts of the same one."""
+    device, mine = found.profile.device, found.surface
+    if before.device is None or device is None or differences(before.device, device):
+        return (mine,)
+    known = {draft.draft for draft in mine.drafts}
+    drafts = [
+        draft
+        for surface in before.steps
+        if (surface.model, surface.weights, surface.kv) == (mine.model, mine.weights, mine.kv)
+        for draft in surface.drafts
+        if draft.draft not in known
+    ]
+    others = [surface for surface in before.steps if surface.model != mine.model]
+    return mine.model_copy(update={"drafts": (*mine.drafts, *drafts)}), *others
 
 
 def _yaml(spec: Spec) -> str:

@@ -31,15 +31,17 @@ def calibrate_device(
     name: of the device in the catalog; None: made from its own.
     """
     try:
+        from calibration.drafts import drafts_of
         from calibration.measure import measure, parser
     except ImportError as error:
         raise ProfileError(
             f"this needs the engine, which needs {error.name}: pip install 'specfleet[engine]'"
         ) from None
     folder = folder_for_entries(out).absolute()
-    words = [*arguments, "--out", str(measurements_file(folder, name))]
+    flags = parser().parse_args([*arguments, "--out", "measured.json"])
     try:
-        data = measure(parser().parse_args(words), say)
+        flags.out = measurements_file(folder, name, drafts_of(flags).label)
+        data = measure(flags, say)
     except EngineError as error:
         raise ProfileError(str(error)) from None
     return fit_measurements(data, name, folder, force=force)

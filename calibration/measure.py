@@ -6,7 +6,6 @@ machine. Run again with the same file, it goes on where it was interrupted.
 
 import argparse
 import os
-import re
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -16,9 +15,11 @@ from typing import Any
 
 import torch
 
+from calibration.drafts import Drafts, catalog_name, drafts_of
 from calibration.measuring.gpu_suite import measure_gpu
 from calibration.measuring.kernels import measure_kernels
 from calibration.measuring.noise import load_average, report
+from calibration.measuring.points import DRAFT_TOKENS
 from calibration.measuring.session import FULL, QUICK, Pace, Say, measure_steps, progress_to_stderr
 from calibration.measuring.steps import Stage
 from calibration.measuring.store import MeasurementError, Store
@@ -28,8 +29,6 @@ from engine.errors import EngineError
 
 DTYPES = {"float32": "fp32", "bfloat16": "bf16", "float16": "bf16"}
 """The engine's element type → the planner's weight format; both half precisions take the same bytes and time."""
-CATALOG_NAMES = {"smollm2": "smollm2-135m"}
-"""The engine's name of a model → the planner's, where they differ."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -71,6 +70,11 @@ def main(arguments: Sequence[str]) -> int:
 
 def measure(flags: Namespace, say: Say, pace: Pace | None = None) -> Mapping[str, Any]:
     """All measurements of one model on one device, in the file that the flags name; its content."""
+    if flags.draft_process and flags.clock == "cpu":
+        raise MeasurementError(
+            f"--draft-process {flags.draft_process}: the CPU's seconds do not hold what a step waits for another "
+            "process; use --clock wall"
+        )
     bench = workbench(flags)
     store = Store(flags.out, header(bench, flags), fresh=flags.force)
     if not store.data["loads"]:
@@ -78,7 +82,7 @@ def measure(flags: Namespace, say: Say, pace: Pace | None = None) -> Mapping[str
     refused(store.data, flags.strict)
     stages = {False: Stage(bench, drafted=False)}
     if flags.draft != "none":
-        stages[True] = Stage(bench, drafted=True)
+        stages[True] = Stage(bench, drafted=True, most_drafted=_most_drafted(drafts_of(flags), flags.draft_tokens))
     how = pace or (QUICK if flags.quick else FULL)
     measure_steps(store, stages, how, quick=flags.quick, seed=flags.seed, say=say)
     measure_kernels(store, bench.target, lambda name: say(0, 0, 0.0, name), bench.clock)
@@ -87,6 +91,12 @@ def measure(flags: Namespace, say: Say, pace: Pace | None = None) -> Mapping[str
     store.save()
     refused(store.data, flags.strict)
     return store.data
+
+
+def _most_drafted(drafts: Drafts, k: int) -> int:
+    """Draft tokens up to which steps are measured: all nodes of a tree, at least the usual ones of chains."""
+    nodes = drafts.all_nodes(k)
+    return nodes if drafts.shape() is not None else max(nodes, DRAFT_TOKENS[-1])
 
 
 def refused(data: Mapping[str, Any], strict: bool) -> None:
@@ -122,31 +132,11 @@ def header(bench: Workbench, flags: Namespace) -> dict[str, Any]:
             "max_model_len": options.limits.max_model_len,
             "max_num_seqs": options.limits.max_num_seqs,
             "max_num_batched_tokens": options.limits.max_num_batched_tokens,
-            "draft": _draft_name(flags),
+            "draft": drafts_of(flags).surface(flags.model),
             "clock": flags.clock,
         },
         "quick": flags.quick,
     }
-
-
-def catalog_name(model: str) -> str:
-    """The planner's name of a model of the engine: that of the catalog, or of its file or folder.
-
-    >>> catalog_name("smollm2"), catalog_name("random:llama-3.2-1b"), catalog_name("/models/My Model.gguf")
-    ('smollm2-135m', 'llama-3.2-1b', 'My-Model')
-    """
-    last = Path(model.removeprefix("random:")).name
-    plain = re.sub(r"\.(yaml|yml|gguf)$", "", last)
-    return CATALOG_NAMES.get(model) or re.sub(r"[^A-Za-z0-9._-]+", "-", plain).lstrip("._-") or "model"
-
-
-def _draft_name(flags: Namespace) -> str:
-    """The draft as a scenario names it: a method without a model, or the draft's model."""
-    if flags.draft == "noisy_target":
-        return catalog_name(flags.model)
-    if flags.draft == "model":
-        return catalog_name(str(flags.draft_model))
-    return str(flags.draft)
 
 
 def _memory_bytes(device: torch.device) -> int:

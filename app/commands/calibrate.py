@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from app import drafts
 from app.commands.calibrate_acceptance import acceptance
 from app.commands.calibrate_check import check
+from app.engine_part import engine_part
 from app.guard import GuardedCommand
 from app.options import Debug, Json
 
@@ -20,7 +22,6 @@ Model = Annotated[str, typer.Option("--model", help="smollm2, a folder, a .gguf 
 Threads = Annotated[
     int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads, as you will serve with.")
 ]
-DraftMethod = Annotated[str, typer.Option("--draft", help="none, lookup, or noisy_target.")]
 Clock = Annotated[
     Literal["wall", "cpu"],
     typer.Option("--clock", help="cpu: seconds that the process computes, for one thread on a busy machine."),
@@ -55,7 +56,18 @@ def _group() -> None:
 def device(
     model: Model = "smollm2",
     threads: Threads = None,
-    draft: DraftMethod = "lookup",
+    draft: drafts.Draft = "lookup",
+    draft_model: drafts.DraftModel = None,
+    epsilon: drafts.Epsilon = None,
+    of: drafts.Of = None,
+    ngram: drafts.Ngram = None,
+    tree: drafts.Tree = None,
+    nodes: drafts.Nodes = None,
+    dynamic_tree: drafts.DynamicTree = None,
+    head: drafts.Head = None,
+    resident_experts: drafts.ResidentExperts = None,
+    active_experts: drafts.ActiveExperts = None,
+    draft_process: drafts.DraftProcess = None,
     clock: Clock = "wall",
     quick: Quick = False,
     strict: Strict = False,
@@ -67,18 +79,25 @@ def device(
 ) -> None:
     """Measure the engine on this device, fit a profile, and write both into your catalog.
 
-    An interrupted run goes on where it stopped. Your catalog is the folder that SPECFLEET_CATALOG names, else
-    specfleet-catalog in the working folder.
+    An interrupted run goes on where it stopped. Measured again with another draft, the profile keeps those that it has;
+    a scenario names each: `measured: union-lookup-ngram-code`. Your catalog is the folder that SPECFLEET_CATALOG names,
+    else specfleet-catalog in the working folder.
 
     \b
     Examples:
       specfleet calibrate device --quick
       specfleet calibrate device --model smollm2 --threads 2 --strict
+      specfleet calibrate device --quick --draft union --of lookup --of ngram --ngram code
+      specfleet calibrate device --quick --draft ngram --ngram code --tree 2,2
     """
     from app.progress import ProgressBar
     from calibration.device_run import calibrate_device
 
-    words = ["--model", model, "--draft", draft, "--clock", clock, *(["--threads", str(threads)] if threads else [])]
+    drafting = engine_part("calibration.drafts").Drafts(
+        draft, draft_model, epsilon, tuple(of or ()), tuple(ngram or ()), None, tree, nodes, dynamic_tree, head,
+        resident_experts, active_experts, draft_process,
+    )  # fmt: skip
+    words = ["--model", model, *drafting.words(), "--clock", clock, *(["--threads", str(threads)] if threads else [])]
     words += [flag for flag, wanted in (("--quick", quick), ("--strict", strict), ("--force", force)) if wanted]
     with ProgressBar() as bar:
 

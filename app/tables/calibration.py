@@ -6,6 +6,8 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
+from simulator.catalog.load import names
+
 WORDS = {
     "linear": "layers and head",
     "attention": "attention, decoding",
@@ -39,7 +41,7 @@ def next_steps(gpu: str, model: str, dtype: str, draft: str | None) -> str:
         "  engine: {policy: specfleet, max_model_len: 2048}",
     ]
     if draft is not None:
-        how = "measured" if draft == "lookup" else "model"
+        how = "model" if draft in names("models") else "measured"
         lines.append(f"  drafts: {{it: {{{how}: {draft}, acceptance: …}}}}  # what it proposes: calibrate acceptance")
     return "\n".join([*lines, "Next: specfleet calibrate acceptance, then specfleet calibrate check"])
 

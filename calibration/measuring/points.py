@@ -51,11 +51,13 @@ class Bounds(NamedTuple):
     max_model_len: int
     cache_tokens: int
     """Positions that its cache holds."""
+    most_drafted: int = DRAFT_TOKENS[-1]
+    """Draft tokens of a sequence, at most: nodes of a tree, or those of all drafts of a union."""
 
 
 def points(drafted: bool, bounds: Bounds, *, quick: bool) -> list[Point]:
     """Points of an engine with or without its draft, as far as it can run them."""
-    found = [*_grid(drafted, quick), *_held_out(drafted)]
+    found = [*_grid(drafted, quick, bounds.most_drafted), *_held_out(drafted)]
     return [p for p in dict.fromkeys(_shrunk(found, bounds)) if _runs(p, bounds)]
 
 
@@ -65,8 +67,8 @@ def reference_points(drafted: bool, bounds: Bounds) -> list[Point]:
     return [p for p in _shrunk(found, bounds) if _runs(p, bounds)]
 
 
-def _grid(drafted: bool, quick: bool) -> Iterator[Point]:
-    counts = DRAFT_TOKENS if drafted else (0,)
+def _grid(drafted: bool, quick: bool, most_drafted: int) -> Iterator[Point]:
+    counts = (*DRAFT_TOKENS, most_drafted) if drafted else (0,)
     yield from (Point(drafted, n, k) for n in SEQUENCES for k in counts)
     few = (1, 4, 16) if quick else SEQUENCES
     for n in few:
@@ -94,10 +96,12 @@ def _held_out(drafted: bool) -> Iterator[Point]:
 
 
 def _shrunk(found: Iterable[Point], bounds: Bounds) -> Iterator[Point]:
-    """Points whose context and prompts are no longer than a sequence of the engine."""
+    """Points whose context and prompts a sequence of the engine can have, and whose draft tokens its draft proposes."""
     for point in found:
         longest = bounds.max_model_len - 40
-        yield point._replace(context=min(point.context, longest), prompt_tokens=min(point.prompt_tokens, longest))
+        context, prompt = min(point.context, longest), min(point.prompt_tokens, longest)
+        drafted = min(point.draft_tokens, bounds.most_drafted)
+        yield point._replace(context=context, prompt_tokens=prompt, draft_tokens=drafted)
 
 
 def _runs(point: Point, bounds: Bounds) -> bool:

@@ -5,18 +5,16 @@ where the model has a tokenizer, for a look-up searches them. No draft token is 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from calibration.measuring.points import Bounds, Point
+from calibration.measuring.padded import Padded, assume
+from calibration.measuring.points import DRAFT_TOKENS, Bounds, Point
 from engine.commands.setup import Workbench
-from engine.drafters.head import HeadDraft
-from engine.drafters.model_draft import ModelDraft
-from engine.drafters.moe_subset import SubsetDraft
-from engine.drafters.tree_draft import TreeDraft
 from engine.kv_cache import KvStore
 from engine.sequence import Request
 from engine.texts import DOMAINS
@@ -37,8 +35,11 @@ class Taken(NamedTuple):
 class Stage:
     """An engine on which steps of any shape are taken."""
 
-    def __init__(self, bench: Workbench, *, drafted: bool) -> None:
-        self.engine = bench.engine(speculative=drafted, forced=_none_accepted)
+    def __init__(self, bench: Workbench, *, drafted: bool, most_drafted: int = DRAFT_TOKENS[-1]) -> None:
+        """most_drafted: draft tokens of a sequence, at most."""
+        padded = replace(bench, new_drafter=lambda: Padded(bench.new_drafter()))
+        self.engine = padded.engine(speculative=drafted, forced=_none_accepted)
+        self._most_drafted = most_drafted
         self.engine.forced = _none_accepted if drafted else None
         self._text = _text(bench)
         self._rng = np.random.default_rng(bench.seed)
@@ -51,7 +52,9 @@ class Stage:
         options = self.engine.options
         limits = options.limits
         cache = options.kv_blocks * options.block_tokens
-        return Bounds(limits.max_num_seqs, limits.max_num_batched_tokens, limits.max_model_len, cache)
+        return Bounds(
+            limits.max_num_seqs, limits.max_num_batched_tokens, limits.max_model_len, cache, self._most_drafted
+        )
 
     def visit(self, point: Point, steps: int) -> list[Taken]:
         """Take steps of this kind and count them but for the first; the engine is idle again afterwards."""
@@ -85,8 +88,8 @@ class Stage:
         engine.scheduler.waiting.pop()
         engine.pool.extend(sequence.table, max(len(sequence.tokens) - engine.pool.block_tokens, 1))
         engine.scheduler.running[sequence.number] = sequence
-        if isinstance(engine.drafter, HeadDraft | ModelDraft | SubsetDraft | TreeDraft):
-            engine.drafter.assume(sequence)
+        if isinstance(engine.drafter, Padded):
+            assume(engine.drafter.drafter, sequence)
 
     def _with_prompts(self, point: Point, times: int) -> None:
         """Prompts that end with their first token, all into one step; then the same again."""

@@ -132,6 +132,37 @@ def test_a_profile_of_another_device_is_not_written_over(own):
     assert load.load_profile("test-cpu", "specfleet").device.threads == 4
 
 
+def with_draft(name):
+    data = complete()
+    return data | {"options": data["options"] | {"draft": name}}
+
+
+def test_a_device_that_is_measured_again_with_another_draft_keeps_those_that_it_has(own):
+    for name in ("lookup", "union-lookup-ngram-code", "lookup"):
+        write_device(fit_device(with_draft(name), "test-cpu"), own, force=False)
+
+    (surface,) = load.load_profile("test-cpu", "specfleet").steps
+    assert [draft.draft for draft in surface.drafts] == ["lookup", "union-lookup-ngram-code"]
+
+
+def test_a_union_that_was_measured_as_a_whole_is_planned_with(own):
+    write_device(fit_device(with_draft("union-lookup-ngram-code"), "test-cpu"), own, force=False)
+    named = "measured: union-lookup-ngram-code, acceptance: {all: {histogram: {0: 4, 1: 3, 2: 2, 3: 0}, drafted: {0: 2, 3: 7}}}"
+    text = SCENARIO.replace("measured: lookup, acceptance: {all: {survival: [0.6, 0.4, 0.3]}}", named)
+
+    row = estimate(load_scenario("own.yaml", (), text=text).points[0].scenario, "spec")
+
+    assert row["tokens_per_step"] == pytest.approx(1.0 + 7 / 9, rel=0.01)  # the last step of a request is cut
+    assert row["draft_tokens_mean"] == pytest.approx(7 * 3 / 9)
+
+
+def test_each_draft_is_measured_into_a_file_of_its_own(tmp_path):
+    usual, union = (measurements_file(tmp_path, "cpu", drafts) for drafts in ("lookup", "union-lookup-ngram-code"))
+
+    assert usual == measurements_file(tmp_path, "cpu") == tmp_path / "measurements" / "cpu.json"
+    assert union.name == "cpu-union-lookup-ngram-code.json"
+
+
 def test_a_patch_version_of_torch_is_the_same_device(own):
     write_device(fit_device(complete(), "test-cpu"), own, force=False)
     other = complete()

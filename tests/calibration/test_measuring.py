@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
@@ -12,6 +13,7 @@ pytest.importorskip("torch", reason="measuring needs torch")
 
 import torch
 
+from calibration.measure import measure, parser
 from calibration.measuring import session, store
 from calibration.measuring.noise import drift, half_width, repeats, verdict
 from calibration.measuring.points import Bounds, Point, points
@@ -19,10 +21,13 @@ from calibration.measuring.session import Pace, measure_steps
 from calibration.measuring.steps import Stage, Taken
 from calibration.measuring.store import MeasurementError, Store
 from engine.commands.setup import Workbench
+from engine.drafters.union import Union
 from engine.loop import EngineOptions
 from engine.model import Model
 from engine.scheduler import Limits
 from engine.trace import StepCost, StepRow, StepShape
+from engine.trees import tree_of_widths
+from tests.engine.test_asynchronous import here
 from tests.engine.toys import make_drafter, tiny_weights
 
 ROOT = Path(__file__).parents[2]
@@ -165,6 +170,40 @@ def test_a_visit_takes_steps_of_the_wanted_shape(bench, point):
     }
     assert all(abs(s.context_tokens - point.sequences * point.context) <= 4 * point.sequences for s in shapes)
     assert stage.engine.scheduler.idle()
+
+
+@pytest.mark.parametrize("name", ["union", "tree", "table's tree", "ahead"])
+def test_drafts_are_filled_up_to_the_rows_that_a_step_is_to_have(bench, name):
+    weights = tiny_weights(dtype=torch.float32)
+    shape = tree_of_widths([2, 1])
+    made = {
+        "union": lambda: Union([make_drafter("lookup", weights), make_drafter("ngram", weights)]),
+        "tree": lambda: make_drafter("noisy_target", weights, blocks=150, shape=shape),
+        "table's tree": lambda: make_drafter("ngram", weights, shape=shape),
+        "ahead": lambda: here(weights, payload="ids"),
+    }
+    stage = Stage(replace(bench, new_drafter=made[name]), drafted=True, most_drafted=4)
+
+    taken = [
+        step.row.shape for point in (Point(True, 2, 4, 40), Point(True, 2, 3, 40)) for step in stage.visit(point, 3)
+    ]
+
+    assert [(s.verify_tokens, s.draft_tokens) for s in taken] == [(10, 4)] * 3 + [(8, 3)] * 3
+    assert stage.bounds.most_drafted == 4
+
+
+def test_the_cpus_seconds_are_refused_where_a_step_waits_for_another_process(tmp_path):
+    words = f"--draft noisy_target --draft-process ids --clock cpu --out {tmp_path}/file.json"
+
+    with pytest.raises(MeasurementError, match="--clock wall"):
+        measure(parser().parse_args(words.split()), lambda *said: None)
+
+
+def test_no_more_is_drafted_than_a_tree_has_nodes():
+    few, many = (points(True, BOUNDS._replace(most_drafted=most), quick=False) for most in (4, 12))
+
+    assert {p.draft_tokens for p in few if p.sequences == 1} == {1, 2, 3, 4}
+    assert max(p.draft_tokens for p in many) == 12
 
 
 def test_a_long_prompt_is_measured_in_its_chunks(bench):

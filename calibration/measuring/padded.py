@@ -1,0 +1,52 @@
+"""Drafts filled up to the rows that a measured step is to have: trees of tables and unions often propose fewer."""
+
+from collections.abc import Sequence
+
+from engine.drafters import Draft, Drafter
+from engine.drafters.head import HeadDraft
+from engine.drafters.model_draft import ModelDraft
+from engine.drafters.moe_subset import SubsetDraft
+from engine.drafters.tree_draft import TreeDraft
+from engine.drafters.union import Union
+from engine.kv_cache import KvStore
+from engine.model import Model
+from engine.sequence import Chunk, SequenceState
+from engine.trees import ROOT
+
+
+class Padded:
+    """A drafter whose trees get children of the root until they are full; chains the engine fills up itself."""
+
+    def __init__(self, drafter: Drafter) -> None:
+        self.drafter = drafter
+
+    def attach(self, target: Model, store: KvStore) -> None:
+        """See Drafter."""
+        self.drafter.attach(target, store)
+
+    def prefill(self, chunks: Sequence[Chunk]) -> None:
+        """See Drafter."""
+        self.drafter.prefill(chunks)
+
+    def propose(self, sequences: Sequence[SequenceState], counts: Sequence[int]) -> list[Draft]:
+        """See Drafter."""
+        drafts = self.drafter.propose(sequences, counts)
+        return [_filled(draft, count) for draft, count in zip(drafts, counts, strict=True)]
+
+    def release(self, sequence: SequenceState) -> None:
+        """See Drafter."""
+        self.drafter.release(sequence)
+
+
+def _filled(draft: Draft, count: int) -> Draft:
+    missing = count - len(draft.tokens)
+    if draft.parents is None or missing <= 0:
+        return draft
+    return Draft([*draft.tokens, *[0] * missing], None, [*draft.parents, *[ROOT] * missing])
+
+
+def assume(drafter: Drafter | None, sequence: SequenceState) -> None:
+    """Let a draft that computes take a sequence's context as computed; others have nothing to assume."""
+    for one in drafter.drafters if isinstance(drafter, Union) else (drafter,):
+        if isinstance(one, HeadDraft | ModelDraft | SubsetDraft | TreeDraft):
+            one.assume(sequence)
