@@ -43,6 +43,7 @@ def _blocks(found: Mapping[str, Any]) -> Iterator[str]:
     yield _machine(found["about"])
     yield "## Goals"
     yield _goals(found["lines"])
+    yield from _wider(found["about"].get("wider", {}))
     yield from _missed(found["lines"])
     yield "## Points"
     yield (
@@ -91,6 +92,13 @@ def _goals(lines: Sequence[Mapping[str, Any]]) -> str:
              signed(line["worst_error"]), line["worst_at"] or "–", percent(line["apart"]), _met(line)]
         )  # fmt: skip
     return table(head, rows)
+
+
+def _wider(systems: Mapping[str, float]) -> Iterator[str]:
+    """Systems that may be further off than the goals say."""
+    if systems:
+        by = ", ".join(f"{name} {points * 100:g}" for name, points in systems.items())
+        yield f"With drafts, points by which a goal is wider, for what is not one draft's chains: {by}."
 
 
 def _met(line: Mapping[str, Any]) -> str:

@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 
 Quick = Annotated[bool, typer.Option("--quick", help="Two loads, K 0 and 3: a few minutes.")]
 Full = Annotated[bool, typer.Option("--full", help="Six loads, K from 0 to 8, and far percentiles: half an hour.")]
+Drafters = Annotated[
+    bool,
+    typer.Option(
+        "--drafters",
+        help="A union of look-up and tables, a tree, and a drafter in its own process, instead of look-up.",
+    ),
+]
 GpuName = Annotated[
     str | None, typer.Option("--gpu", metavar="NAME", help="Device whose profile is checked (default: the only one).")
 ]
@@ -33,6 +40,7 @@ Again = Annotated[bool, typer.Option("--force", help="Measure anew what is there
 def check(
     quick: Quick = False,
     full: Full = False,
+    drafters: Drafters = False,
     gpu: GpuName = None,
     acceptance: AcceptanceFolder = None,
     out: OutFolder = None,
@@ -53,16 +61,18 @@ def check(
     Examples:
       specfleet calibrate check
       specfleet calibrate check --full --out runs/check-full
+      specfleet calibrate check --drafters
       specfleet calibrate check --json > check.json
     """
     from app.console import note, print_json
     from app.progress import ProgressBar
     from simulator.catalog.own import folder_for_entries
 
-    if quick and full:
-        raise typer.BadParameter("either --quick or --full", param_hint="--full")
+    asked = [size for size, wanted in (("quick", quick), ("full", full), ("drafters", drafters)) if wanted]
+    if len(asked) > 1:
+        raise typer.BadParameter(f"either --{asked[0]} or --{asked[1]}", param_hint=f"--{asked[1]}")
     checking = engine_part("calibration.check.checking")
-    size = "quick" if quick else "full" if full else "default"
+    size = asked[0] if asked else "default"
     folder = out or Path("runs") / f"check-{size}"
     texts = acceptance or folder_for_entries(None) / "measured"
     plan = checking.Plan(size, gpu or checking.profiled_gpu(), folder, texts, clock, force=force)

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from calibration.acceptance_scenario import propose
 from calibration.check import acceptance
 from calibration.check.campaign import (
     Grid,
@@ -23,7 +24,7 @@ from calibration.check.predict import Predictor
 from calibration.check.run import Point
 from calibration.check.since_profile import since_profile, told
 from calibration.check.summary import summary
-from calibration.check.workload import SMOLLM2, TINY, Bench, System, load
+from calibration.check.workload import AHEAD, SMOLLM2, SYSTEMS, TINY, TREE, UNION, Bench, System, load
 from calibration.fit_device import ENGINE
 from calibration.identity import require_same_device
 from engine.commands.machine import about_machine
@@ -48,8 +49,16 @@ GRIDS: dict[str, dict[str, Grid]] = {
         ),
         TINY.name: Grid({0.4: 1000, 0.7: 1000, OVERLOAD: 1000}, {}, (0, 3)),
     },
+    "drafters": {
+        UNION.name: Grid({0.3: 16, OVERLOAD: 32}, {1: 6, 4: 12}, (0, 6)),
+        TREE.name: Grid({0.3: 16, OVERLOAD: 32}, {1: 6, 4: 12}, (0, 6)),
+        AHEAD.name: Grid({0.3: 16}, {1: 6, 4: 12}, (0, 3)),
+    },
 }
-"""Size of the check → system → loads and K."""
+"""Size of the check → system → loads and K: all draft tokens of a sequence that a step verifies."""
+
+BEYOND_CHAINS = 0.03
+"""Further off than a chain of one draft, so far a tree, a union or a drafter in its own process may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +126,7 @@ def profile_of(gpu: str) -> Profile:
 def check(plan: Plan, tell: Progress, say: Callable[[str], None]) -> dict[str, Any]:
     """Run what has not been run, compare, and sum up."""
     profile = profile_of(plan.gpu)
-    systems = [prepare(plan, profile, system) for system in measured_systems(plan.size, profile, say)]
+    systems = [prepare(plan, profile, system) for system in measured_systems(plan.size, profile, say, plan.clock)]
     total = sum(one.seconds(point) for one in systems for point in one.points)
     say(f"{sum(len(one.points) for one in systems)} runs, about {max(total / 60, 1):.0f} minutes")
     done, compared = 0.0, []
@@ -136,7 +145,8 @@ def check(plan: Plan, tell: Progress, say: Callable[[str], None]) -> dict[str, A
         since[one.bench.system.name].append(one.since_profile())
         done += sum(map(one.seconds, one.points))
         compared += [compare(one.predictor, pair) for pair in by_point(runs).values()]
-    return summary(compared, about_check(plan, profile, machine) | {"since_profile": since})
+    wider = {one.bench.system.name: BEYOND_CHAINS for one in systems if not one.bench.system.is_chain}
+    return summary(compared, about_check(plan, profile, machine) | {"since_profile": since, "wider": wider})
 
 
 def _shifted(tell: Progress, before: int, total: int, done: int, _of: int) -> None:
@@ -144,23 +154,39 @@ def _shifted(tell: Progress, before: int, total: int, done: int, _of: int) -> No
     tell(min(before + done, total), total)
 
 
-def measured_systems(size: str, profile: Profile, say: Callable[[str], None]) -> list[System]:
-    """The systems of a grid whose target the profile holds."""
-    known = {surface.model for surface in profile.steps}
-    wanted = [system for system in (SMOLLM2, TINY) if system.name in GRIDS[size]]
-    left_out = [system for system in wanted if system.target not in known]
-    for system in left_out:
-        say(f"{system.name} is left out: the profile has no measured steps of {system.target}")
-    found = [system for system in wanted if system not in left_out]
+def measured_systems(size: str, profile: Profile, say: Callable[[str], None], clock: str = "wall") -> list[System]:
+    """The systems of a grid whose target and draft the profile holds, and whose waits the clock sees."""
+    wanted = [system for system in SYSTEMS if system.name in GRIDS[size]]
+    why = {system.name: _why_not(profile, system, clock) for system in wanted}
+    found = [system for system in wanted if not why[system.name]]
+    for system in wanted:
+        if why[system.name]:
+            say(f"{system.name} is left out: {why[system.name]}")
     if not found:
-        raise ScenarioError(f"profile {profile.name}: measured {', '.join(sorted(known))}; {SMOLLM2.target} is needed")
+        raise ScenarioError(f"profile {profile.name}: {why[wanted[0].name]}")
     return found
+
+
+def _why_not(profile: Profile, system: System, clock: str) -> str:
+    """Why a system cannot be checked; empty: it can."""
+    known = {(surface.model, draft.draft) for surface in profile.steps for draft in surface.drafts}
+    if (system.target, system.draft) not in known:
+        measured = ", ".join(sorted(f"{model} with {draft}" for model, draft in known))
+        words = " ".join(("--model", system.model, *system.drafts.words()))
+        return (
+            f"no measured steps of {system.target} with {system.draft} (measured: {measured or 'none'}); run "
+            f"`specfleet calibrate device {words}`"
+        )
+    if clock == "cpu" and system.drafts.draft_process is not None:
+        return "the CPU's seconds do not hold what a step waits for another process"
+    return ""
 
 
 def prepare(plan: Plan, profile: Profile, system: System) -> Prepared:
     """Load a system, and plan its points at the rates that the profile predicts."""
     grid = GRIDS[plan.size][system.name]
-    predictor = Predictor(profile, deployment_of(plan.gpu, system), _acceptance(plan, system, grid))
+    deployment, hits = deployment_of(plan.gpu, system), _hits(plan, system, grid)
+    predictor = Predictor(profile, deployment, _acceptance(plan, system, grid), hits)
     bench = load(system, profile.device.threads if profile.device else None, plan.clock)
     require_same_device(profile.device, device_here(bench), f"profile {profile.name}", force=plan.force)
     folder = plan.folder / system.name
@@ -186,25 +212,33 @@ def device_here(bench: Bench) -> Device:
 def _acceptance(plan: Plan, system: System, grid: Grid) -> Mapping[int, Mapping[str, Acceptance]]:
     if system.survival is not None:
         return acceptance.forced(system.survival, grid.draft_tokens)
-    return acceptance.fitted(plan.acceptance, system.name, grid.draft_tokens)
+    return acceptance.fitted(plan.acceptance, system.name, system.drafts, grid.draft_tokens)
+
+
+def _hits(plan: Plan, system: System, grid: Grid) -> Mapping[int, float]:
+    if system.drafts.draft_process is None:
+        return {}
+    return acceptance.hits(plan.acceptance, system.name, grid.draft_tokens)
+
+
+FP32 = {"weights": "fp32", "kv": "fp32"}
 
 
 def deployment_of(gpu: str, system: System) -> Deployment:
     """The deployment that stands for a system: one replica, and a price that plays no part."""
-    draft = {"measured": system.draft} if system.draft_is_method else {"model": system.draft, "weights": "fp32",
-                                                                       "kv": "fp32"}  # fmt: skip
-    survival = [0.5] * 8
+    way = {"measured": system.draft} if system.draft_is_measured else {"model": system.draft} | FP32
+    accepted: dict[str, Any] = {"survival": [0.5] * 8} | ({} if system.drafts.shape() is None else {"of": "tree"})
     return Deployment.model_validate(
         {
             "gpu": gpu,
             "replicas": 1,
             "price": 1.0,
-            "target": {"model": system.target, "weights": "fp32", "kv": "fp32"},
+            "target": {"model": system.target} | FP32,
             "engine": {"policy": ENGINE},
             "speculation": {
                 "kind": "drafts",
-                "drafts": {"draft": draft | {"acceptance": {"all": {"survival": survival}}}},
-                "propose": {"shape": "chain", "draft_tokens": 1},
+                "drafts": {"draft": way | {"acceptance": {"all": accepted}}},
+                "propose": propose(system.drafts, 1),
             },
         }
     )

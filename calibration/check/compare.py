@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, nan
 from statistics import fmean
+from typing import Literal
 
 from calibration.check.figures import Figures, figures, mean_figures, records_of
 from calibration.check.offered import offered
@@ -130,24 +131,33 @@ def _same_texts(predictor: Predictor, run: Run) -> float:
     k = run.point.draft_tokens
     if not k:
         return nan
-    own = replace(predictor, acceptance={k: own_acceptance(run)})
+    speculation = predictor.deployed(k).speculation
+    assert speculation.kind == "drafts"
+    depth = None if speculation.propose.shape == "chain" else speculation.propose.depth
+    own = replace(predictor, acceptance={k: own_acceptance(run, depth)})
     return predict(own, run.point, run.limits, offered(run))["tokens_per_step"]
 
 
-def own_acceptance(run: Run) -> dict[str, Acceptance]:
-    """Acceptance of a run's own requests, by class."""
+def own_acceptance(run: Run, depth: int | None = None) -> dict[str, Acceptance]:
+    """Acceptance of a run's own requests, by class.
+
+    depth: of the tree that was verified; None: chains.
+    """
+    most = run.point.draft_tokens
     found = {}
     for label in run.labels:
         requests = [request for request in run.requests if request.label == label]
         accepted = Counter(n for request in requests for n in request.accepted)
         drafted = Counter(n for request in requests for n in request.drafted)
         if accepted:
-            found[label] = Acceptance(histogram=_filled(accepted, run), drafted=_filled(drafted, run))
+            kept = _filled(accepted, most if depth is None else depth)
+            shape: Literal["chain", "tree"] = "chain" if depth is None else "tree"
+            found[label] = Acceptance(histogram=kept, drafted=_filled(drafted, most), of=shape)
     return found
 
 
-def _filled(counts: Mapping[int, int], run: Run) -> dict[int, int]:
-    return {n: counts.get(n, 0) for n in range(run.point.draft_tokens + 1)}
+def _filled(counts: Mapping[int, int], most: int) -> dict[int, int]:
+    return {n: counts.get(n, 0) for n in range(most + 1)}
 
 
 def by_point(runs: Iterable[Run]) -> dict[str, list[Run]]:

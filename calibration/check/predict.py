@@ -5,8 +5,9 @@ acceptance. Measured waits, start times and step times are never given.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from calibration.check.ahead import drafting_ahead
 from calibration.check.figures import Figures, figures, mean_figures
 from calibration.check.offered import Offered, limits_of_engine, load_of, offered, shares_of
 from calibration.check.replay import recorded_paths
@@ -40,6 +41,8 @@ class Predictor:
     """With the draft; K is that of each point."""
     acceptance: Mapping[int, Mapping[str, Acceptance]]
     """By draft tokens K: acceptance by class, fitted on other texts."""
+    hits: Mapping[int, float] = field(default_factory=dict)
+    """By K: share of drafts that a process of its own has ready; none: the draft runs between the target's passes."""
 
     def deployed(self, draft_tokens: int) -> Deployment:
         """The deployment with K draft tokens."""
@@ -49,13 +52,15 @@ class Predictor:
         assert speculation.kind == "drafts"
         name, draft = next(iter(speculation.drafts.items()))
         draft = draft.model_copy(update={"acceptance": dict(self.acceptance[draft_tokens])})
-        propose = Chain(draft_tokens=draft_tokens)
+        propose = speculation.propose
+        propose = Chain(draft_tokens=draft_tokens) if propose.shape == "chain" else propose
         now = speculation.model_copy(update={"drafts": {name: draft}, "propose": propose})
         return self.deployment.model_copy(update={"speculation": now})
 
     def steps(self, draft_tokens: int) -> CatalogStepModel:
         """Prices steps whose rows are known."""
-        return step_model_with(self.profile, self.deployed(draft_tokens))
+        model = step_model_with(self.profile, self.deployed(draft_tokens))
+        return drafting_ahead(model, self.hits[draft_tokens]) if draft_tokens in self.hits else model
 
     def times(self, draft_tokens: int, shares: Mapping[str, float]) -> StepTimes:
         """Prices steps whose drafts are random, for classes of these shares."""

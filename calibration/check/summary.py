@@ -12,7 +12,7 @@ from calibration.check.verdicts import Line, verdicts
 
 def summary(points: Sequence[Compared], about: dict[str, Any]) -> dict[str, Any]:
     """Verdicts, points, gains; numbers that are not there are None."""
-    lines = verdicts(points)
+    lines = verdicts(points, about.get("wider"))
     found = gains(points)
     return {
         "about": about,

@@ -4,8 +4,8 @@ A goal is the larger of its figure and 1.5 × the difference between two runs of
 asked to be nearer to a run than the machine itself.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import inf, isfinite, nan
 from statistics import fmean
 
@@ -32,9 +32,12 @@ class Item:
     """Predicted ÷ measured − 1, or what the line says."""
     apart: float
     """Difference of the two runs, as a fraction; nan where it was run once."""
+    wider: float = 0.0
+    """How much further off its system may be than a goal says."""
 
     def allowed(self, goal: float) -> float:
-        """How far off it may be."""
+        """How far off it may be; what must be exact must be so for all."""
+        goal += self.wider if goal else 0.0
         return max(goal, REPEATS * self.apart) if isfinite(self.apart) else goal
 
 
@@ -61,7 +64,7 @@ class Line:
     @property
     def by_scatter(self) -> int:
         """Comparisons that hold only because the machine does not repeat itself any better."""
-        return sum(self.goal < abs(item.error) <= item.allowed(self.goal) for item in self.items)
+        return sum(self.goal + item.wider < abs(item.error) <= item.allowed(self.goal) for item in self.items)
 
     @property
     def mean(self) -> float:
@@ -80,8 +83,21 @@ class Line:
         return fmean(known) if known else nan
 
 
-def verdicts(points: Sequence[Compared]) -> list[Line]:
-    """All goals."""
+def verdicts(points: Sequence[Compared], wider: Mapping[str, float] | None = None) -> list[Line]:
+    """All goals.
+
+    wider: system → how much further off than a goal says its points with drafts may be.
+    """
+    return [replace(line, items=tuple(_widened(item, wider or {}) for item in line.items)) for line in _lines(points)]
+
+
+def _widened(item: Item, wider: Mapping[str, float]) -> Item:
+    """The same with what its system may be off beyond the goal; without drafts all are alike."""
+    more = [by for system, by in wider.items() if item.where.startswith(f"{system}-") and "-k0" not in item.where]
+    return replace(item, wider=max(more, default=0.0))
+
+
+def _lines(points: Sequence[Compared]) -> list[Line]:
     found = gains(points)
     return [
         _replays(points),

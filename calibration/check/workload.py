@@ -7,12 +7,15 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 
 from calibration.check.drive import CpuTime
 from calibration.check.run import Point
+from calibration.drafts import COMPUTING, Drafts
+from calibration.unseen import unseen
 from engine.commands import setup
 from engine.loop import Engine
 from engine.sequence import Request
@@ -30,15 +33,14 @@ Prompt = tuple[str, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A target and a draft, and what is asked of them."""
+    """A target and what drafts for it, and what is asked of them."""
 
     name: str
     target: str
     """Its name in the planner's catalog."""
-    draft: str
-    """The draft's name in the catalog, or of a method: `lookup`."""
-    flags: tuple[str, ...]
-    """Of the engine's command line: model, draft, limits."""
+    model: str
+    """Its name in the engine."""
+    drafts: Drafts
     prompt_tokens: tuple[int, int]
     """Shortest and longest; a text that is shorter is taken as it is."""
     output_tokens: tuple[int, int]
@@ -46,34 +48,65 @@ class System:
     """Forced acceptance by position; None: that of the text."""
 
     @property
-    def draft_is_method(self) -> bool:
-        """Whether the draft has no model."""
-        return self.draft == "lookup"
+    def draft(self) -> str:
+        """Its name in a profile: the draft's model, or of what was measured as a whole."""
+        return self.drafts.surface(self.model)
+
+    @property
+    def draft_is_measured(self) -> bool:
+        """Whether a scenario names the draft by its measurement, not by a model."""
+        return self.drafts.draft not in COMPUTING or self.draft != replace(self.drafts, **ALONE).surface(self.model)
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether one draft proposes chains between the target's passes: what the goals were set for."""
+        return self.drafts.shape() is None and not self.drafts.several and self.drafts.draft_process is None
+
+    @property
+    def words(self) -> list[str]:
+        """Flags of the engine's command line."""
+        return ["--model", self.model, *self.drafts.words(), "--max-model-len", "512", "--kv-blocks", "512"]
 
 
-SMOLLM2 = System(
-    "smollm2-lookup",
-    "smollm2-135m",
-    "lookup",
-    ("--model", "smollm2", "--draft", "lookup", "--max-model-len", "512", "--kv-blocks", "512"),
-    prompt_tokens=(32, LONGEST_PROMPT),
-    output_tokens=(16, 64),
-)
+ALONE: dict[str, Any] = dict.fromkeys(("tree", "nodes", "dynamic_tree", "draft_process"))
+"""What a plain chain of a model lacks."""
+
+
+def _smollm2(drafts: Drafts) -> System:
+    return System(
+        f"smollm2-{drafts.label}",
+        "smollm2-135m",
+        "smollm2",
+        drafts,
+        prompt_tokens=(32, LONGEST_PROMPT),
+        output_tokens=(16, 64),
+    )
+
+
+SMOLLM2 = _smollm2(Drafts("lookup"))
 """Real weights and real text."""
+
+UNION = _smollm2(Drafts("union", of=("lookup", "ngram"), ngram=("code", "prose")))
+"""The same with two tables beside the look-up: three drafts, one tree."""
+
+TREE = _smollm2(Drafts("ngram", ngram=("prose",), tree="2,2"))
+"""A tree of a table."""
+
+AHEAD = _smollm2(Drafts("noisy_target", draft_process="ids", epsilon=0.03))
+"""A draft in a process of its own: the target with noise on its weights, for no smaller model shares its vocabulary."""
 
 TINY = System(
     "tiny-forced",
     "tiny-6m",
-    "tiny-1m",
-    (
-        "--model", "random:tiny-6m", "--draft", "model", "--draft-model", "random:tiny-1m", "--max-model-len", "512",
-        "--kv-blocks", "512",
-    ),
+    "random:tiny-6m",
+    Drafts("model", draft_model="random:tiny-1m"),
     prompt_tokens=(16, 128),
     output_tokens=(16, 64),
     survival=(0.8, 0.64, 0.5, 0.4, 0.32),
-)  # fmt: skip
+)
 """Random weights and acceptance forced from outside: thousands of requests in minutes, for far percentiles."""
+
+SYSTEMS = (SMOLLM2, UNION, TREE, AHEAD, TINY)
 
 
 @dataclass(frozen=True)
@@ -88,9 +121,10 @@ class Bench:
         """Prompts by class, none of which acceptance was fitted on; none: prompts are drawn."""
         if self.loaded.codec is None:
             return {}
-        codec = self.loaded.codec
+        codec, wanted = self.loaded.codec, unseen(self.system.drafts.ngram)
         found = {
-            name: prompts(name, 10_000, codec.encode, codec.chat, LONGEST_PROMPT)[1::2] for name in sorted(DOMAINS)
+            name: prompts(name, 10_000, codec.encode, codec.chat, LONGEST_PROMPT, wanted)[1::2]
+            for name in sorted(DOMAINS)
         }
         return {name: [(name, tuple(tokens)) for tokens in texts] for name, texts in found.items()}
 
@@ -146,7 +180,7 @@ def load(system: System, threads: int | None, clock: str = "wall") -> Bench:
     for add in (setup.add_model_flags, setup.add_draft_flags, setup.add_batch_flags):
         add(parser)
     extra = () if threads is None else ("--threads", str(threads))
-    return Bench(system, setup.workbench(parser.parse_args([*system.flags, "--clock", clock, *extra])))
+    return Bench(system, setup.workbench(parser.parse_args([*system.words, "--clock", clock, *extra])))
 
 
 def spread_arrivals(count: int, rate_per_s: float, rng: np.random.Generator) -> list[float]:

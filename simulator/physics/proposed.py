@@ -196,7 +196,7 @@ def proposed_shares(speculation: DraftSpeculation, draft: str | None, class_name
     """
     names = list(speculation.drafts) if draft is None else [draft]
     known = [_stated_of(speculation.drafts[name], class_name) for name in names]
-    if not isinstance(speculation.propose, Chain) or all(a is None or a.drafted is None for a in known):
+    if all(a is None or a.drafted is None for a in known):
         return None
     k = speculation.propose.draft_tokens
     total = np.ones(1)

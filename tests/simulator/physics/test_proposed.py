@@ -188,6 +188,16 @@ def test_drafts_of_a_union_propose_what_each_proposes():
     assert proposed_shares(speculation(all_), "a", "c") is None
 
 
+def test_a_tree_that_was_measured_as_a_whole_says_how_many_nodes_there_were():
+    counted = {"histogram": {0: 5, 1: 3, 2: 2}, "drafted": {0: 2, 4: 8}, "of": "tree"}
+    spec = speculation(counted, propose={"shape": "tree", "widths": [2, 1]})
+
+    (part,) = class_parts(spec, "c")
+
+    assert proposed_shares(spec, "a", "c") == (0.2, 0, 0, 0, 0.8)
+    assert part.survival[0, 0].tolist() == [0.5, 0.2]
+
+
 def test_a_union_that_was_measured_as_a_whole_asks_its_drafts_for_nothing():
     spec = speculation({"survival": CODE}, {"survival": PROSE}, combine={"kind": "union", "survival": {"all": CODE}})
     silent = {name: draft.model_copy(update={"acceptance": {}}) for name, draft in spec.drafts.items()}
