@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from calibration.drafts import Drafts
+from engine.commands.drafting import UNION
 from engine.errors import EngineError
 from engine.texts import DOMAINS
 from simulator.errors import ScenarioError
@@ -66,8 +67,10 @@ def plans_of(
     domains: none: all.
     asked: other fields of the plans.
 
-    Raises ScenarioError where the tree is none, or comes with a K.
+    Raises ScenarioError where a union is of nothing, or the tree is none or comes with a K.
     """
+    if drafts.draft == UNION and not drafts.of:
+        raise ScenarioError("--draft union: name its drafts, like --of lookup --of ngram --ngram code")
     try:
         tree = drafts.shape() is not None
     except EngineError as error:
