@@ -32,13 +32,30 @@ class Measured(NamedTuple):
 
 
 def speculation(of: Measured) -> dict[str, Any]:
-    """The block of a scenario; each of several drafts has the acceptance that it has alone."""
+    """The block of a scenario; each of several drafts has the acceptance that it has alone.
+
+    Of a union, not in classes where the figures do not go together: steps of drafts alone are other steps.
+    """
     plan = of.plan
     combined = _combined(of)
     whole = {plan.drafts.label: _draft(plan, of)} if combined is None else {}
     drafts = whole or {name: _draft(plan, alone) for name, alone in of.parts.items()}
+    for name in of.found if plan.drafts.draft == UNION else ():
+        if not goes_together(of, name):
+            drafts = {draft: _without(said, name) for draft, said in drafts.items()}
     said = {"kind": "drafts", "drafts": drafts, "propose": propose(plan.drafts, plan.draft_tokens)}
     return said if combined is None else said | {"combine": combined}
+
+
+def goes_together(union: Measured, name: str) -> bool:
+    """Whether a union was seen to accept no less than its worst draft alone and no more than all of them added up."""
+    alone = [part.found[name]["all"].survival or () for part in union.parts.values() if name in part.found]
+    together = union.found[name]["all"].survival or ()
+    return all(min(of) <= share <= sum(of) for share, of in zip(together, zip(*alone, strict=True), strict=True))
+
+
+def _without(draft: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {**draft, "acceptance": {of: said for of, said in draft["acceptance"].items() if of != name}}
 
 
 def acceptance_by_class(of: Measured) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Acceptance of every drafter and shape, on tiny random models, in the form that a scenario takes."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -14,7 +15,7 @@ from calibration.acceptance_domain import run_domain  # noqa: E402
 from calibration.acceptance_files import write_results  # noqa: E402
 from calibration.acceptance_plan import AcceptancePlan, plans_of  # noqa: E402
 from calibration.acceptance_run import measured  # noqa: E402
-from calibration.acceptance_scenario import any_tree, speculation  # noqa: E402
+from calibration.acceptance_scenario import any_tree, goes_together, speculation  # noqa: E402
 from calibration.branching import Branching, shares_of  # noqa: E402
 from calibration.drafts import Drafts  # noqa: E402
 from calibration.unseen import unseen  # noqa: E402
@@ -100,7 +101,19 @@ def test_a_union_has_its_own_survival_and_each_drafts(found):
     for name in DOMAINS:
         assert spec.combine.survival[name] == pytest.approx(run.found[name]["all"].survival[:K], abs=1e-4)
         assert len(run.found[name]["all"].survival) == K
-        assert set(spec.drafts["lookup"].acceptance) == set(DOMAINS)
+        assert (name in spec.drafts["lookup"].acceptance) == goes_together(run, name)
+
+
+def test_a_unions_drafts_say_nothing_of_a_class_where_they_contradict_it(found):
+    run, _ = found(UNION)
+    better = replace(run.found["code"]["all"], survival=(1.0, 1.0))
+    none = {name: part._replace(found=part.found | {"code": {"all": replace(better, survival=(0.1, 0.1))}})
+            for name, part in run.parts.items()}  # fmt: skip
+
+    block = speculation(run._replace(found=run.found | {"code": {"all": better}}, parts=none))
+
+    assert [set(draft["acceptance"]) & {"code"} for draft in block["drafts"].values()] == [set(), set()]
+    assert block["combine"]["survival"]["code"] == [1.0, 1.0]
 
 
 def test_a_union_accepts_no_less_than_its_better_draft(found):
@@ -214,4 +227,4 @@ def test_smollm2_with_a_union_of_look_up_and_a_table(tmp_path):
     spec = DraftSpeculation.model_validate(speculation(measured(plan, tmp_path)))
 
     assert len(spec.combine.survival["code"]) == K
-    assert sum(spec.drafts["ngram-code"].acceptance["code"].histogram.values()) > 0
+    assert list(spec.drafts) == ["lookup", "ngram-code"]
