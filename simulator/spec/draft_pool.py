@@ -73,8 +73,8 @@ def check_pool(
     if found.idle:
         each = ", ".join(f"{name} {draft.tensor_parallel}" for name, draft in drafts.items())
         raise ValueError(
-            f"placement.gpus {pool.gpus}: {found.idle} would idle beside drafts split over so many GPUs: {each}; a pool "
-            "holds equally many copies of each"
+            f"placement.gpus {pool.gpus}: {found.idle} would idle beside drafts split over so many GPUs: {each}; a "
+            "pool holds equally many copies of each"
         )
     if found.apart and streams.kind == "parallel":
         raise ValueError("streams: parallel has no effect on drafts with GPUs of their own; leave it out")

@@ -39,8 +39,8 @@ class DraftAhead(Spec):
     def _one_way(self) -> Self:
         if (self.hit is None) == (self.bonus_guess is None):
             raise ValueError(
-                "draft_ahead: give the measured hit, or bonus_guess, from which it follows with the acceptance: exactly "
-                "one"
+                "draft_ahead: give the measured hit, or bonus_guess, from which it follows with the acceptance: "
+                "exactly one"
             )
         return self
 

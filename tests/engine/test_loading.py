@@ -172,7 +172,9 @@ def test_smollm2_that_is_not_installed_says_how_to_get_it(monkeypatch):
 
 
 @pytest.mark.skipif(not CATALOG.exists(), reason="the planner's catalog is not here")
-@pytest.mark.parametrize(("name", "published_b"), [("mixtral-8x7b", 46.703), ("qwen3-30b-a3b", 30.53), ("tiny-moe", 0.0014957)])
+@pytest.mark.parametrize(
+    ("name", "published_b"), [("mixtral-8x7b", 46.703), ("qwen3-30b-a3b", 30.53), ("tiny-moe", 0.0014957)]
+)
 def test_mixtures_of_the_catalog_have_the_published_number_of_weights(name, published_b):
     assert catalog_architecture(name).num_weights / 1e9 == pytest.approx(published_b, rel=1e-3)
 

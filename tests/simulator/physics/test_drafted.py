@@ -15,9 +15,9 @@ from simulator.physics.drafted import (
     mean_drafted,
     rows_distribution,
 )
+from simulator.physics.spread import mean_over_steps
 from simulator.physics.step import CAUSES, StepShape
 from simulator.physics.step_model import step_model_with
-from simulator.physics.spread import mean_over_steps
 from simulator.physics.survival import acceptance_table, survival_for
 from simulator.spec.acceptance import Acceptance
 from simulator.spec.deployment import Deployment
