@@ -7,7 +7,7 @@ from math import ceil
 
 import numpy as np
 
-from simulator.cluster.accepted import draft_shares, drafted_mix, survival_over_steps
+from simulator.cluster.accepted import draft_shares, drafted_mix, expected_context, survival_over_steps
 from simulator.cluster.adaptive import AdaptiveDecoding
 from simulator.cluster.cluster import ClusterPlan, Load, MakesDecoding, simulate_cluster
 from simulator.cluster.decoding import DrawnDecoding
@@ -33,8 +33,10 @@ from simulator.spec.workload import Workload
 
 
 @lru_cache(maxsize=32)
-def _step_model(deployment_json: str, draft_shares: tuple[tuple[str, float], ...]) -> CatalogStepModel:
-    return build_step_model(Deployment.model_validate_json(deployment_json), dict(draft_shares))
+def _step_model(
+    deployment_json: str, draft_shares: tuple[tuple[str, float], ...], context_tokens: float | None
+) -> CatalogStepModel:
+    return build_step_model(Deployment.model_validate_json(deployment_json), dict(draft_shares), context_tokens)
 
 
 @lru_cache(maxsize=32)
@@ -50,14 +52,17 @@ def with_best_tree(deployment: Deployment) -> Deployment:
     return _chosen(deployment.model_dump_json(exclude_unset=True))
 
 
-def step_model_of(deployment: Deployment, draft_shares: Mapping[str, float] | None = None) -> CatalogStepModel:
+def step_model_of(
+    deployment: Deployment, draft_shares: Mapping[str, float] | None = None, context_tokens: float | None = None
+) -> CatalogStepModel:
     """The step model of a deployment; what it remembers is shared by all runs of this process.
 
     draft_shares: of the sequences that each routed draft works for; None: equal, where no workload is known. [0 to 1]
+    context_tokens: of a sequence, mean over its steps, at which drafts on GPUs of their own are awaited. [tokens]
     """
     shared_by = deployment.draft_pool.shared_by if deployment.draft_pool is not None else 1
     alone = with_best_tree(deployment).model_copy(update={"replicas": shared_by})
-    return _step_model(alone.model_dump_json(exclude_unset=True), tuple((draft_shares or {}).items()))
+    return _step_model(alone.model_dump_json(exclude_unset=True), tuple((draft_shares or {}).items()), context_tokens)
 
 
 def with_expected_hit(deployment: Deployment, workload: Workload) -> Deployment:
@@ -85,7 +90,8 @@ def step_times_of(deployment: Deployment, workload: Workload) -> DeploymentSteps
     deployment = without_idle_windows(with_best_tree(deployment), longest_sequence(workload))
     deployment = with_expected_hit(deployment, workload)
     routed = deployment.speculation.kind != "none" and deployment.speculation.combine.kind == "routed"
-    model = step_model_of(deployment, draft_shares(deployment, workload) if routed else None)
+    context = expected_context(workload) if deployment.draft_pool is not None else None
+    model = step_model_of(deployment, draft_shares(deployment, workload) if routed else None, context)
     shares = drafted_mix(deployment, workload)
     return model if shares is None else _drafted_steps(model, shares)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simulator.catalog.presets import stated
 from simulator.cluster.sessions import with_prefixes
 from simulator.cluster.streams import acceptance_key
-from simulator.cluster.traffic import request_chunks
+from simulator.cluster.traffic import RequestChunk, request_chunks
 from simulator.physics.factors import Conditions
 from simulator.physics.proposed import (
     Part,
@@ -135,8 +135,18 @@ def _length_shares(workload: Workload, edges: Ints) -> Floats:
 
 
 def _some_prompts(workload: Workload) -> Ints:
-    chunks = with_prefixes(request_chunks(workload, 0, 0, None), workload.prefix, acceptance_key(0, 0))
-    return next(chunks).prompt_tokens
+    return _some_requests(workload).prompt_tokens
+
+
+def _some_requests(workload: Workload) -> RequestChunk:
+    return next(with_prefixes(request_chunks(workload, 0, 0, None), workload.prefix, acceptance_key(0, 0)))
+
+
+def expected_context(workload: Workload) -> float:
+    """Context of a running sequence, mean over its output tokens [tokens]."""
+    some = _some_requests(workload)
+    outputs = some.output_tokens.astype(np.float64)
+    return float(np.average(some.prompt_tokens + outputs / 2, weights=outputs))
 
 
 def drafted_mix(deployment: Deployment, workload: Workload) -> tuple[float, ...] | None:

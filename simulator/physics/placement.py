@@ -26,7 +26,7 @@ from simulator.spec.speculation import DraftSpeculation
 ROUNDS = 30
 """Rounds of the fixed point of a pool's waiting time; it halves its error in each."""
 UNKNOWN_CONTEXT_TOKENS = 1024
-"""Context of a sequence at which a pool's queue is solved, where no max_model_len is given, else half of that.
+"""Context of a sequence at which a pool's queue is solved where no workload is known.
 
 Assumption, the one of the best tree.
 """
@@ -125,14 +125,19 @@ def hit_of(pool: Dedicated, speculation: DraftSpeculation) -> float:
     return hit_chance(survival.tolist(), ahead.bonus_guess, ahead.outcomes)
 
 
-def dedicated_cost(deployment: Deployment, beside: Served, shares: Mapping[str, float] | None) -> DraftCost:
-    """What drafts on GPUs of their own add to a step of one replica."""
+def dedicated_cost(
+    deployment: Deployment, beside: Served, shares: Mapping[str, float] | None, context_tokens: float | None = None
+) -> DraftCost:
+    """What drafts on GPUs of their own add to a step of one replica.
+
+    context_tokens: of a sequence, mean over its steps; None where no workload is known. [tokens]
+    """
     speculation, pool = deployment.speculation, deployment.draft_pool
     assert speculation.kind != "none"
     assert pool is not None
     hops = hops_of(deployment, pool, beside)
     own = _own_cost(deployment, speculation, beside, shares)
-    queue = _Queue(deployment, pool, own, hops, beside)
+    queue = _Queue(context_tokens or UNKNOWN_CONTEXT_TOKENS, pool, own, hops, beside)
     step_s = speculative_step_s(speculation, beside)
     hit = hit_of(pool, speculation)
     if not hit:
@@ -196,10 +201,8 @@ class _Queue:
     with all who came meanwhile. Prompts of others are left out.
     """
 
-    def __init__(self, deployment: Deployment, pool: Dedicated, own: DraftCost, hops: Hops, beside: Served) -> None:
-        self.hops, self._own, self._replicas = hops, own, pool.shared_by
-        length = deployment.engine.max_model_len
-        self._context = UNKNOWN_CONTEXT_TOKENS if length is None else length / 2
+    def __init__(self, context: float, pool: Dedicated, own: DraftCost, hops: Hops, beside: Served) -> None:
+        self.hops, self._own, self._replicas, self._context = hops, own, pool.shared_by, context
         self._verify = beside.plain_step
 
     def verify_s(self, sequences: int, draft_tokens: int) -> Affine:

@@ -212,16 +212,23 @@ class CatalogStepModel:
         return attention_s + draft_s + self._host_s[key], context_s + draft_context_s
 
 
-def build_step_model(deployment: Deployment, draft_shares: Mapping[str, float] | None = None) -> CatalogStepModel:
+def build_step_model(
+    deployment: Deployment, draft_shares: Mapping[str, float] | None = None, context_tokens: float | None = None
+) -> CatalogStepModel:
     """The step model of one replica of a deployment, from the profile of its GPU and engine where there is one.
 
     draft_shares: of the sequences that each routed draft works for; None: equal, where no workload is known. [0 to 1]
+    context_tokens: of a sequence, mean over its steps, at which drafts on GPUs of their own are awaited. [tokens]
     """
-    return step_model_with(load_profile(deployment.gpu, deployment.engine.policy), deployment, draft_shares)
+    profile = load_profile(deployment.gpu, deployment.engine.policy)
+    return step_model_with(profile, deployment, draft_shares, context_tokens)
 
 
 def step_model_with(
-    profile: Profile | None, deployment: Deployment, draft_shares: Mapping[str, float] | None = None
+    profile: Profile | None,
+    deployment: Deployment,
+    draft_shares: Mapping[str, float] | None = None,
+    context_tokens: float | None = None,
 ) -> CatalogStepModel:
     """The step model from these measured curves; each part that they lack, or all without any, from the catalog."""
     deployment = without_idle_windows(deployment)
@@ -247,7 +254,7 @@ def step_model_with(
         checkpoint, machine, plain.target, lambda n, rows: plain.decode_affine(n, rows - 1), speculation.propose
     )
     if deployment.draft_pool is not None:
-        cost = dedicated_cost(deployment, beside, draft_shares)
+        cost = dedicated_cost(deployment, beside, draft_shares, context_tokens)
     else:
         cost = drafting_cost(speculation, beside, draft_shares)
     return CatalogStepModel(plain.target, cost, speculation.draft_tokens)

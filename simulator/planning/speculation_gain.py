@@ -83,7 +83,8 @@ def speculation_grid(scenario: Scenario, deployment: str) -> SpeculationGrid:
     spec = scenario.deployments[deployment]
     plain = without_draft(spec)
     demand = demand_of(scenario.model_copy(update={"deployments": {deployment: plain}}), deployment)
-    model, most = step_model_of(spec), demand.limits.max_num_seqs
+    model = step_model_of(spec, context_tokens=demand.context_tokens)
+    most = demand.limits.max_num_seqs
     grid = np.array([n for n in SEQUENCES if 0 < n < most] + [most], np.float64)
     limits = limits_of(deployment, spec, scenario.workload)
     by_draft = [_speculating(demand, spec, k, grid, limits.kv_blocks) for k in range(MOST_DRAFT_TOKENS + 1)]
@@ -102,7 +103,7 @@ def speculation_grid(scenario: Scenario, deployment: str) -> SpeculationGrid:
 
 def _speculating(demand: Demand, spec: Deployment, draft_tokens: int, grid: Floats, kv_blocks: int) -> Demand:
     """The plain demand as if K tokens were drafted; with K = 0 it stays plain, without the draft's memory."""
-    model = step_model_of(spec if draft_tokens else without_draft(spec))
+    model = step_model_of(spec if draft_tokens else without_draft(spec), context_tokens=demand.context_tokens)
     blocks = kv_blocks if draft_tokens else demand.limits.kv_blocks
     affine = [model.decode_affine(int(n), draft_tokens) for n in grid]
     return replace(

@@ -70,6 +70,23 @@ def test_the_estimate_agrees_with_the_simulation(placement):
     assert estimated["mean_batch"] == pytest.approx(simulated["mean_batch"], rel=0.1)
 
 
+def test_where_drafts_for_several_outcomes_fill_a_shared_pool_the_estimate_is_near():
+    of = scenario({"shared_by": 4} | ahead(bonus_guess=0.7, outcomes=3), requests=700)
+
+    assert estimate(of, "it")["tpot_s"]["mean"] == pytest.approx(row(of)["tpot_s"]["mean"], rel=0.12)
+
+
+@pytest.mark.parametrize("shared_by", [1, 4])
+def test_what_a_pool_takes_follows_from_the_workload_not_from_the_longest_context_that_is_allowed(shared_by):
+    placement = {"shared_by": shared_by} | ahead(bonus_guess=0.7, outcomes=5)
+    short, long = (
+        scenario(placement, requests=100, engine={"policy": "vllm", "max_model_len": most}) for most in (1024, 131_072)
+    )
+
+    assert tpot_s(long) == pytest.approx(tpot_s(short), rel=1e-6)
+    assert estimate(long, "it")["tpot_s"]["mean"] == pytest.approx(estimate(short, "it")["tpot_s"]["mean"], rel=0.01)
+
+
 def test_near_and_alone_is_nearly_co_located():
     assert tpot_s(scenario({})) == pytest.approx(tpot_s(scenario()), rel=2e-3)
 
