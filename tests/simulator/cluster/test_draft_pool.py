@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import simpy
 
 from simulator.cluster.cluster import Load, simulate_cluster
-from simulator.cluster.draft_pool import PoolPlan
+from simulator.cluster.draft_pool import DraftPool, PoolPlan, Work
 from simulator.cluster.records import columns_equal
 from simulator.physics.draft import NO_DRAFT, PoolCost
 from simulator.physics.hops import Hops
@@ -112,6 +113,15 @@ def test_rounds_that_wait_together_are_drafted_together():
     run(pooled(4, own=slow), rate_per_s=40.0, check=lambda cluster: batches.append(cluster.pools[0]))
 
     assert batches[0].served > 1.5 * batches[0].batches
+
+
+def test_every_outcome_that_is_prepared_for_has_rows_and_context_of_its_own():
+    env = simpy.Environment()
+    pool = DraftPool(env, PoolPlan(PoolCost(drafting(), NO_HOPS), draft_tokens=2, shared_by=1))
+
+    env.run(pool.ask(Work(sequences=10, context_tokens=1000.0), branches=3))
+
+    assert env.now == pytest.approx(0.002 + 1e-5 * 30 + 1e-8 * 3000)
 
 
 def test_a_later_answer_makes_a_later_token():
