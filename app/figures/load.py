@@ -185,7 +185,7 @@ def _good(point: CurvePoint) -> float:
 def _line(shown: go.Figure, one: Drawn, points: Sequence[tuple[float, float | None]], says: Sequence[str]) -> None:
     """An estimated line, in two traces: up to the capacity, and beyond it."""
     capacity = one.curve.capacity_req_per_s * (1 + 1e-9)
-    split = sum(x <= capacity for x, _ in points)
+    split = sum(1 for x, _ in points if x <= capacity)
     parts = ((0, split, 1.0), (max(split - 1, 0), len(points), 0.35))
     for begin, end, opacity in parts:
         if end - begin < (1 if opacity == 1.0 else 2):

@@ -179,7 +179,7 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
     request_host_s, overlap_steps = delivery_of(model)
     context = float(middle @ weight)
     chosen = _chosen_steps(spec, planner, model, planner.rows(np.arange(prompts.size), classes, prompts), context)
-    tokens_per_step = paths.committed_tokens.sum() / steps.sum() if steps.sum() > 0 else 1.0
+    tokens_per_step = float(paths.committed_tokens.sum() / steps.sum()) if steps.sum() > 0 else 1.0
     times = chosen or with_missed_rounds(model, tokens_per_step)
     grid = np.array([n for n in SEQUENCES if n < limits.max_num_seqs] + [limits.max_num_seqs], np.float64)
     return Demand(

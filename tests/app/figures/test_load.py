@@ -1,8 +1,9 @@
+import numpy as np
 import pytest
 
 from app.figures import load as figures
 from app.figures.load import Measure
-from tests.app.figures.toys import LOOKS, drawn, named, texts, trial
+from tests.app.figures.toys import LOOKS, curve, drawn, named, texts, trial
 
 TPOT = Measure("tpot_s", "p95", 0.3)
 
@@ -11,6 +12,12 @@ def test_a_line_is_bright_up_to_the_capacity_and_faint_beyond():
     bright, faint = [trace for trace in figures.latency_figure([drawn()], TPOT).data if "lines" in trace.mode]
 
     assert (max(bright.x), bright.opacity, min(faint.x), faint.opacity) == (6, 1.0, 6, 0.35)
+
+
+def test_a_capacity_that_comes_from_numpy_is_drawn_like_any_other():
+    shown = figures.latency_figure([drawn(curve=curve(np.float64(6.0)))], TPOT)
+
+    assert [trace.showlegend for trace in shown.data if "lines" in trace.mode] == [True, False]
 
 
 def test_the_capacity_is_the_only_dot_on_the_line():
