@@ -1,10 +1,14 @@
 """A draft's window caps what it holds and what it reads; one that no sequence outgrows is none."""
 
+from dataclasses import replace
+
 import pytest
 from pydantic import ValidationError
 
 from simulator.catalog.load import forget, load_model
+from simulator.physics import windows
 from simulator.physics.checks import check_deployment
+from simulator.physics.draft import NO_DRAFT
 from simulator.physics.ledger import memory_ledger
 from simulator.physics.step_model import build_step_model
 from simulator.spec.draft import Draft
@@ -86,6 +90,15 @@ def test_a_window_takes_the_square_off_the_drafts_prefill():
 
     assert capped.cost(late_chunk).draft_s < 0.7 * whole.cost(late_chunk).draft_s
     assert capped.cost(late_chunk).draft_s == capped.cost(PROMPT).draft_s
+
+
+def test_a_prompts_tokens_attend_to_no_more_than_the_window_and_their_chunk():
+    draft = replace(NO_DRAFT, prefill_s=lambda tokens: 1e-3 * tokens, prefill_context_s=1e-6)
+
+    capped = windows.windowed(draft, 512)
+
+    assert capped.prefill_s(100) == pytest.approx(0.1 + 1e-6 * 100 * 100)
+    assert capped.prefill_s(2048) == pytest.approx(2.048 + 1e-6 * 2048 * 512)
 
 
 def test_only_drafts_with_kv_of_their_own_take_a_window():
