@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from simulator.cluster.admission import Chunk
-from simulator.cluster.choice import Policy, StepTokens
+from simulator.cluster.choice import Choice, Policy, StepTokens
 from simulator.cluster.limits import Limits
 from simulator.cluster.paths import PathPlanner
 from simulator.cluster.requests import RequestBook
@@ -31,7 +31,7 @@ from simulator.cluster.running import (
 )
 from simulator.cluster.timeline import Timeline
 from simulator.physics.step import StepShape
-from simulator.physics.uneven import Proposing
+from simulator.physics.uneven import Proposing, is_even
 
 LEAST_LOOK = 16
 """Steps of the shortest window; one that is used up is followed by one twice as long, at most FAR_AHEAD."""
@@ -63,6 +63,8 @@ class AdaptiveDecoding:
         self._running = Running(planner)
         self._stopped: dict[int, Stopped] = {}
         self._proposing: Proposing = ()
+        self._even: int | None = None
+        """Draft tokens of each sequence in the window, where all have as many."""
         self._width = FAR_AHEAD
 
     def start(self, request: int, prompt: int, step: int) -> None:
@@ -103,18 +105,29 @@ class AdaptiveDecoding:
             self.draft_tokens, self._proposing = 0, ()
             return 0.0
         step_tokens = StepTokens(step, context, sum([chunk.now for chunk in chunks]))
-        drafts, self._proposing, lasting = self._policy.choose(running, step_tokens)
+        choice = self._policy.choose(running, step_tokens)
+        drafts, self._proposing, lasting = choice
         self.draft_tokens = sum(self._proposing)
-        late_s, planned = 0.0, running.planned
-        if not running.width or (drafts[:planned] != running.column(COUNT)[:planned]).any():
-            self._width = min(max(2 * running.taken, LEAST_LOOK), self._width) if running.width else self._width
-            self._settle(step)
+        late_s = 0.0
+        if not self._stands(choice):
+            if running.width:
+                self._width = min(max(2 * running.taken, LEAST_LOOK), self._width)
+                self._settle(step)
             if running.missed_tokens:
                 late_s = self._times.catch_up_s(int(running.column(MISSED)[drafts > 0].sum()))
             self._ends(running.plan(drafts, 1 if chunks else min(self._width, lasting)), step)
-        elif planned < running.size:
+        elif running.planned < running.size:
             self._ends(running.extend(drafts), self.timeline.base)
         return late_s
+
+    def _stands(self, choice: Choice) -> bool:
+        """Whether those in the window have the draft tokens that are chosen now."""
+        running, even = self._running, is_even(self._running.size, choice.proposing)
+        before, self._even = self._even, len(choice.proposing) if even else None
+        if not running.width or (even and before is not None):
+            return bool(running.width) and self._even == before
+        planned = running.planned
+        return bool((choice.draft_tokens[:planned] == running.column(COUNT)[:planned]).all())
 
     def _ends(self, ends: list[tuple[int, int]], base: int) -> None:
         """A window begins, or has got longer: what the replica sees of it."""

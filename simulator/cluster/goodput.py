@@ -67,6 +67,8 @@ class Goodput:
         self._seconds: dict[Hashable, float] = {}
         self._logs = np.zeros((0, 0))
         self._step, self._last, self._means = 0, (1.0, 1.0), (1.0, 1.0)
+        self._alike: dict[tuple[int, int, Work], tuple[Choice, int, tuple[float, float]]] = {}
+        """By number of alike sequences, draft tokens of each so far and work: choice, draft tokens of each, last."""
         self._whole = 0
         """Draft tokens of each, where all sequences are alike."""
 
@@ -74,7 +76,11 @@ class Goodput:
         """See Policy."""
         work = self._work(running, step)
         if len(running.survival) == 1:
-            return self._choose_alike(running, work)
+            key = (running.size, self._whole, work)
+            if key not in self._alike:
+                self._alike[key] = (self._choose_alike(running, work), self._whole, self._last)
+            choice, self._whole, self._last = self._alike[key]
+            return choice
         rows, had, seen = running.column(ROW), running.column(COUNT), running.column(SEEN)
         best = self._best_for(running, rows, work)
         kept = np.where(seen, had, best.draft_tokens)
@@ -112,8 +118,9 @@ class Goodput:
         old = (1.0 - RECENT) ** (step.number - self._step)
         self._step, new = step.number, 1.0 - old
         committed, could = self._means
-        self._means = (old * committed + new * self._last[0], old * could + new * self._last[1])
-        worth = max(round(self._means[0] / self._means[1] / WORTH), 1) * WORTH
+        committed, could = old * committed + new * self._last[0], old * could + new * self._last[1]
+        self._means = (committed, could)
+        worth = max(round(committed / could / WORTH), 1) * WORTH
         context, prefill, missed = int(step.context_tokens), step.prefill_tokens, running.missed_tokens
         return Work(_coarse(context), _coarse(prefill) if prefill else 0, _coarse(missed) if missed else 0, worth)
 

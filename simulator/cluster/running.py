@@ -37,18 +37,18 @@ _STEPPED, _GREW = slice(AT, ROUNDS + 1), slice(SLOTS, COMMITTED + 1)
 class Stopped(NamedTuple):
     """What is kept of a sequence that no longer runs."""
 
-    columns: Ints
+    columns: list[int]
     ema: float
 
     @property
     def put_out(self) -> int:
         """Tokens that it put out since it began to run."""
-        return int(self.columns[FIRST_LEFT] - self.columns[LEFT])
+        return self.columns[FIRST_LEFT] - self.columns[LEFT]
 
     @property
     def grown(self) -> int:
         """KV blocks that it took since then."""
-        return int(self.columns[BLOCKS] - self.columns[FIRST_BLOCKS])
+        return self.columns[BLOCKS] - self.columns[FIRST_BLOCKS]
 
 
 class Running:
@@ -57,7 +57,10 @@ class Running:
     def __init__(self, planner: PathPlanner) -> None:
         """planner: knows survival and KV blocks."""
         self._planner = planner
-        self._slots = planner.draft_tokens + 1
+        self._reserved = planner.reserved
+        self._blocks_at = planner.blocks(np.arange(planner.block_counts.size * planner.block_tokens))
+        """By KV slots filled, blocks that a sequence holds: those, the last token and K draft tokens."""
+        self._blocks_at = self._blocks_at[planner.draft_tokens + 1 :]
         self.survival = np.concatenate(planner.survival)
         """[rows, positions]"""
         self._table = np.zeros((FIELDS, 16), np.int64)
@@ -73,7 +76,7 @@ class Running:
         """Sequences that run."""
         self.planned = 0
         """How many of them are in the window."""
-        self._behind = False
+        self._behind = self._joined = False
         self.emitted = _NONE
         """[width] tokens that all put out."""
         self.new_blocks = np.zeros(1, np.int64)
@@ -98,14 +101,14 @@ class Running:
         at = self.size
         if at == self._ema.size:
             self._grow()
-        self._table[:, at], self._ema[at] = came.columns, came.ema
-        columns = self._table[:, at]
-        request, rounds, left, blocks = (int(columns[field]) for field in (REQUEST, ROUNDS, LEFT, BLOCKS))
-        need = int(self._planner.blocks(columns[SLOTS] + self._slots)) - blocks
-        need = 0 if self._planner.reserved or not left else need
+        columns = came.columns.copy()
+        rounds, left, blocks = columns[ROUNDS], columns[LEFT], columns[BLOCKS]
+        need = 0 if self._reserved or not left else int(self._blocks_at[columns[SLOTS]]) - blocks
         columns[AT] = self._keep(accepted[rounds : rounds + left])
         columns[JOINED], columns[NEED], columns[FIRST_BLOCKS], columns[FIRST_LEFT] = self.taken, need, blocks, left
-        self._place[request] = at
+        self._table[:, at], self._ema[at] = columns, came.ema
+        self._joined = self._joined or self.taken > 0
+        self._place[columns[REQUEST]] = at
         self.size = at + 1
         self.new_blocks[self.taken] += need
         return left > 0
@@ -113,12 +116,12 @@ class Running:
     def remove(self, request: int) -> Stopped:
         """Take a sequence out that has taken its last step, or once the window is settled; what it was."""
         at, last = self._place.pop(request), self.size - 1
-        columns = self._table[:, at].copy()
-        if steps := self.taken - int(columns[JOINED]):
+        columns: list[int] = self._table[:, at].tolist()
+        if steps := self.taken - columns[JOINED]:
             committed = int(self._committed[at, self.taken - 1])
             columns[ROUNDS] += steps
-            columns[LEFT] = max(int(columns[LEFT]) - committed, 0)
-            columns[BLOCKS] = self._blocks[at, self.taken - 1]
+            columns[LEFT] = max(columns[LEFT] - committed, 0)
+            columns[BLOCKS] = int(self._blocks[at, self.taken - 1])
             columns[DRAFTED] += columns[COUNT] * steps
             columns[COMMITTED] += committed
         found = Stopped(columns, float(self._ema[at]))
@@ -134,7 +137,8 @@ class Running:
         """Put a sequence in another's place."""
         if at != to:
             self._table[:, to], self._ema[to] = self._table[:, at], self._ema[at]
-            self._committed[to], self._blocks[to] = self._committed[at], self._blocks[at]
+            if at < self.planned or self.width:
+                self._committed[to], self._blocks[to] = self._committed[at], self._blocks[at]
             self._place[int(self._table[REQUEST, to])] = to
 
     def plan(self, draft_tokens: Ints, width: int) -> list[tuple[int, int]]:
@@ -151,7 +155,10 @@ class Running:
         came, taken = slice(self.planned, self.size), self.taken
         table, drafts = self._table[:, came], draft_tokens[came]
         table[COUNT] = drafts
+        self.planned = self.size
         width = self.width - taken
+        if width == 1:
+            return self._extend_by_one(came, drafts)
         found = self._accepted[table[AT][:, None] + _STEPS[:width]]
         committed = np.minimum(found, drafts[:, None]).cumsum(axis=1, dtype=np.int64)
         committed += _STEPS[1 : width + 1]
@@ -162,21 +169,29 @@ class Running:
         self.emitted[taken + 1 :] -= put_out[:-1]
         going = committed < left
         self._hold(came, committed, going)
-        self.planned = self.size
         ends = (~going[:, -1] & (table[LEFT] > 0)).nonzero()[0].tolist()
         return [(taken + int(going[i].argmin()) + 1, int(table[REQUEST, i])) for i in ends]
 
     def _hold(self, came: slice, committed: Ints, going: NDArray[np.bool_]) -> None:
         """Blocks of the sequences in each step: it holds what was committed, the last token and K draft tokens."""
         table, taken = self._table[:, came], self.taken
-        if self._planner.reserved:
-            self._blocks[came, taken : self.width] = table[BLOCKS][:, None]
-            return
-        slots = table[SLOTS][:, None] + self._slots
         blocks = self._blocks[came, taken : self.width]
-        blocks[:, :1] = self._planner.blocks(slots)
-        blocks[:, 1:] = self._planner.blocks(slots + committed[:, :-1])
+        if self._reserved:
+            blocks[:] = table[BLOCKS][:, None]
+            return
+        blocks[:, 0] = table[BLOCKS] + table[NEED]
+        blocks[:, 1:] = self._blocks_at.take(table[SLOTS][:, None] + committed[:, :-1], mode="clip")
         self.new_blocks[taken + 1 :] += np.add.reduce((blocks[:, 1:] - blocks[:, :-1]) * going[:, :-1])
+
+    def _extend_by_one(self, came: slice, drafts: Ints) -> list[tuple[int, int]]:
+        """The same for one step."""
+        table, taken = self._table[:, came], self.taken
+        committed = np.minimum(self._accepted[table[AT]], drafts) + 1
+        left = table[LEFT]
+        self._committed[came, taken], self._blocks[came, taken] = committed, table[BLOCKS] + table[NEED]
+        self.emitted[taken] += np.add.reduce(np.minimum(committed, left))
+        ends = ((committed >= left) & (left > 0)).nonzero()[0].tolist()
+        return [(taken + 1, int(table[REQUEST, i])) for i in ends]
 
     def accept(self, draft_tokens: NDArray[np.int8]) -> None:
         """Let the round to come of each sequence accept so many; no window may have begun."""
@@ -193,23 +208,32 @@ class Running:
         """End the window: the table as of now."""
         table, at = self._table[:, : self.size], self.taken
         if at:
-            steps = at - table[JOINED]
-            took = steps > 0
-            committed = self._committed[: self.size, at - 1] * took
+            steps: Ints | int = at
+            committed, blocks = self._committed[: self.size, at - 1], self._blocks[: self.size, at - 1]
+            if self._joined:
+                steps = at - table[JOINED]
+                took = steps > 0
+                committed, blocks = committed * took, np.where(took, blocks, table[BLOCKS])
+                table[JOINED] = 0
+            self._settle_missed(committed)
             table[_STEPPED] += steps
             table[_GREW] += committed
-            table[LEFT] = np.maximum(table[LEFT] - committed, 0)
+            np.maximum(table[LEFT] - committed, 0, out=table[LEFT])
             table[DRAFTED] += table[COUNT] * steps
-            table[JOINED] = 0
-            if self._behind or not table[COUNT].all():
-                table[MISSED] = np.where(took & (table[COUNT] > 0), 0, table[MISSED] + committed)
-                self._behind = bool(table[MISSED].any())
-            if not self._planner.reserved:
-                table[BLOCKS] = np.where(took, self._blocks[: self.size, at - 1], table[BLOCKS])
-                needed = self._planner.blocks(table[SLOTS] + self._slots) - table[BLOCKS]
-                table[NEED] = needed * (table[LEFT] > 0)
-        self.taken, self.width, self.planned = 0, 0, 0
+            if not self._reserved:
+                table[BLOCKS] = blocks
+                needed = self._blocks_at.take(table[SLOTS], mode="clip") - blocks
+                np.multiply(needed, table[LEFT] > 0, out=table[NEED])
+        self.taken, self.width, self.planned, self._joined = 0, 0, 0, False
         self.emitted, self.new_blocks = _NONE, np.array([int(np.add.reduce(table[NEED]))])
+
+    def _settle_missed(self, committed: Ints) -> None:
+        """Tokens that the drafts have not read; of a sequence that took no step, as many as before."""
+        table = self._table[:, : self.size]
+        if self._behind or not table[COUNT].all():
+            read = (committed > 0) & (table[COUNT] > 0)
+            table[MISSED] = np.where(read, 0, table[MISSED] + committed)
+            self._behind = bool(table[MISSED].any())
 
     def _keep(self, accepted: NDArray[np.int8]) -> int:
         """Where what the rounds of a sequence accept is kept; beyond its end a window may look, and counts nothing."""
@@ -244,7 +268,7 @@ class Running:
 
 def fresh(request: int, row: int, output_tokens: int, prompt_tokens: int, blocks: int) -> Stopped:
     """A request whose prompt has been computed, before its first verify step."""
-    columns = np.zeros(FIELDS, np.int64)
+    columns = [0] * FIELDS
     columns[REQUEST], columns[ROW], columns[LEFT] = request, row, output_tokens - 1
     columns[SLOTS], columns[BLOCKS] = prompt_tokens, blocks
     return Stopped(columns, 0.0)
@@ -254,5 +278,5 @@ def computed_again(stopped: Stopped, prompt_tokens: int, blocks: int) -> Stopped
     """A request whose KV was given up: computing its prompt again puts out one token, and its rounds go on."""
     columns = stopped.columns.copy()
     columns[LEFT] -= 1
-    columns[[SLOTS, BLOCKS, MISSED]] = prompt_tokens, blocks, 0
+    columns[SLOTS], columns[BLOCKS], columns[MISSED] = prompt_tokens, blocks, 0
     return Stopped(columns, stopped.ema)

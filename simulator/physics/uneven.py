@@ -48,7 +48,7 @@ class UnevenSteps:
         """Seconds of a step; its verify and draft tokens are those of `proposing`."""
         low, share, rows = _around(shape.sequences, proposing)
         shape = shape._replace(verify_tokens=rows, draft_tokens=low)
-        if not share and _even(shape.sequences, proposing):
+        if not share and is_even(shape.sequences, proposing):
             return self.model.seconds(shape)
         at = [self._undrafted_s(shape._replace(draft_tokens=k)) for k in (low, low + 1)]
         constant, slope = self._drafting[shape.sequences, proposing]
@@ -99,7 +99,7 @@ class UnevenSteps:
 
     def _decode_s(self, key: tuple[int, Proposing]) -> Affine:
         sequences, proposing = key
-        if _even(sequences, proposing):
+        if is_even(sequences, proposing):
             return self.model.decode_affine(sequences, sum(proposing) // sequences)
         near = StepShape(sequences, 0, 0.0, 0, 0, 0.0, 0)
         constant = self.seconds(near, proposing)
@@ -156,7 +156,8 @@ def counted(draft_tokens: Sequence[int] | Ints, most: int) -> Proposing:
     return tuple(n for n in np.cumsum(by_count[::-1])[::-1][1:].tolist() if n)
 
 
-def _even(sequences: int, proposing: Proposing) -> bool:
+def is_even(sequences: int, proposing: Proposing) -> bool:
+    """Whether all propose as many."""
     return not proposing or (proposing[-1] == sequences)
 
 
