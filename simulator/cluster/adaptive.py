@@ -37,6 +37,10 @@ LEAST_LOOK = 16
 """Steps of the shortest window; one that is used up is followed by one twice as long, at most FAR_AHEAD."""
 
 
+CHEAP_LOOK = 320
+"""Steps of all sequences together that cost about as much as fewer do."""
+
+
 class UnevenTimes(Protocol):
     """Seconds of steps whose sequences propose different numbers of draft tokens."""
 
@@ -77,7 +81,7 @@ class AdaptiveDecoding:
         self.timeline.base = step - self._running.taken
 
     def _computed(self, request: int, prompt: int, before: Stopped | None) -> Stopped:
-        blocks = int(self._planner.blocks(np.array(prompt)))
+        blocks = self._running.prompt_blocks[prompt]
         if before is not None:
             return computed_again(before, prompt, blocks)
         book = self._book
@@ -94,7 +98,8 @@ class AdaptiveDecoding:
     def end(self, request: int) -> tuple[int, int]:
         """See Decoding."""
         done = self._running.remove(request)
-        self._book.end_path(request, *(int(done.columns[field]) for field in (ROUNDS, DRAFTED, COMMITTED)))
+        columns = done.columns
+        self._book.end_path(request, columns[ROUNDS], columns[DRAFTED], columns[COMMITTED])
         return done.put_out, done.grown
 
     def look_ahead(self, step: int, context: int, chunks: Sequence[Chunk], steps: int) -> float:
@@ -104,14 +109,14 @@ class AdaptiveDecoding:
             self._settle(step)
             self.draft_tokens, self._proposing = 0, ()
             return 0.0
-        step_tokens = StepTokens(step, context, sum([chunk.now for chunk in chunks]))
+        step_tokens = StepTokens(step, context, sum([chunk.now for chunk in chunks]) if chunks else 0)
         choice = self._policy.choose(running, step_tokens)
         drafts, self._proposing, lasting = choice
         self.draft_tokens = sum(self._proposing)
         late_s = 0.0
         if not self._stands(choice):
             if running.width:
-                self._width = min(max(2 * running.taken, LEAST_LOOK), self._width)
+                self._width = min(max(2 * running.taken, LEAST_LOOK, CHEAP_LOOK // running.size), self._width)
                 self._settle(step)
             if running.missed_tokens:
                 late_s = self._times.catch_up_s(int(running.column(MISSED)[drafts > 0].sum()))

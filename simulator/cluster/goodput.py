@@ -23,6 +23,8 @@ KEPT = 0.005
 COARSE = 8
 """Contexts and prompts between two powers of 2 that `goodput` tells apart."""
 
+_COARSE_BITS = COARSE.bit_length()
+
 WORTH = 0.02
 """Step of what a second is worth."""
 
@@ -122,7 +124,7 @@ class Goodput:
         self._means = (committed, could)
         worth = max(round(committed / could / WORTH), 1) * WORTH
         context, prefill, missed = int(step.context_tokens), step.prefill_tokens, running.missed_tokens
-        return Work(_coarse(context), _coarse(prefill) if prefill else 0, _coarse(missed) if missed else 0, worth)
+        return Work(_coarse(context), prefill and _coarse(prefill), missed and _coarse(missed), worth)
 
     def _best_for(self, running: Running, rows: Ints, work: Work) -> Best:
         """The best draft tokens of these sequences."""
@@ -238,5 +240,5 @@ def _all_of(sequences: int, draft_tokens: int) -> Ints:
 
 def _coarse(tokens: int) -> int:
     """A whole number near a count, COARSE of them between two powers of 2; the same for counts that are close."""
-    shift = max(tokens.bit_length() - COARSE.bit_length(), 0)
-    return (tokens >> shift) << shift
+    shift = tokens.bit_length() - _COARSE_BITS
+    return (tokens >> shift) << shift if shift > 0 else tokens

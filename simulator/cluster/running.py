@@ -58,9 +58,11 @@ class Running:
         """planner: knows survival and KV blocks."""
         self._planner = planner
         self._reserved = planner.reserved
-        self._blocks_at = planner.blocks(np.arange(planner.block_counts.size * planner.block_tokens))
-        """By KV slots filled, blocks that a sequence holds: those, the last token and K draft tokens."""
-        self._blocks_at = self._blocks_at[planner.draft_tokens + 1 :]
+        blocks = planner.blocks(np.arange(planner.block_counts.size * planner.block_tokens + planner.draft_tokens + 2))
+        self.prompt_blocks: list[int] = blocks.tolist()
+        """By tokens of a prompt, KV blocks."""
+        self._blocks_at = blocks[planner.draft_tokens + 1 :]
+        """By KV slots filled, blocks of a sequence that decodes: those, the last token and K draft tokens."""
         self.survival = np.concatenate(planner.survival)
         """[rows, positions]"""
         self._table = np.zeros((FIELDS, 16), np.int64)
@@ -143,55 +145,71 @@ class Running:
 
     def plan(self, draft_tokens: Ints, width: int) -> list[tuple[int, int]]:
         """Begin a window of so many steps, with these draft tokens; step in which sequences end in it, and which."""
-        self.column(COUNT)[:] = draft_tokens
-        self.width, self.planned = width, 0
-        self.emitted = np.zeros(width, np.int64)
-        need, self.new_blocks = self.new_blocks[0], np.zeros(width, np.int64)
-        self.new_blocks[0] = need
-        return self.extend(draft_tokens)
-
-    def extend(self, draft_tokens: Ints) -> list[tuple[int, int]]:
-        """Add to the window who came since it began; the same of them."""
-        came, taken = slice(self.planned, self.size), self.taken
-        table, drafts = self._table[:, came], draft_tokens[came]
-        table[COUNT] = drafts
-        self.planned = self.size
-        width = self.width - taken
+        table = self._table[:, : self.size]
+        table[COUNT] = draft_tokens
+        self.width, self.planned = width, self.size
         if width == 1:
-            return self._extend_by_one(came, drafts)
-        found = self._accepted[table[AT][:, None] + _STEPS[:width]]
-        committed = np.minimum(found, drafts[:, None]).cumsum(axis=1, dtype=np.int64)
+            return self._plan_one(table)
+        found = self._accepted.take(table[AT][:, None] + _STEPS[:width])
+        committed = np.minimum(found, draft_tokens[:, None]).cumsum(axis=1, dtype=np.int64)
         committed += _STEPS[1 : width + 1]
-        self._committed[came, taken : self.width] = committed
-        left = table[LEFT][:, None]
-        put_out = np.add.reduce(np.minimum(committed, left))
-        self.emitted[taken:] += put_out
-        self.emitted[taken + 1 :] -= put_out[:-1]
-        going = committed < left
-        self._hold(came, committed, going)
-        ends = (~going[:, -1] & (table[LEFT] > 0)).nonzero()[0].tolist()
-        return [(taken + int(going[i].argmin()) + 1, int(table[REQUEST, i])) for i in ends]
+        self._committed[: self.size, :width] = committed
+        left = table[LEFT]
+        ends = (committed[:, -1] >= left).nonzero()[0].tolist()
+        going = committed < left[:, None] if ends else None
+        put_out = np.add.reduce(np.minimum(committed, left[:, None]) if ends else committed)
+        self.emitted = put_out.copy()
+        self.emitted[1:] -= put_out[:-1]
+        self._hold(table, committed, going)
+        return [(int(committed[i].searchsorted(left[i])) + 1, int(table[REQUEST, i])) for i in ends]
 
-    def _hold(self, came: slice, committed: Ints, going: NDArray[np.bool_]) -> None:
+    def _hold(self, table: Ints, committed: Ints, going: NDArray[np.bool_] | None) -> None:
         """Blocks of the sequences in each step: it holds what was committed, the last token and K draft tokens."""
-        table, taken = self._table[:, came], self.taken
-        blocks = self._blocks[came, taken : self.width]
+        need, self.new_blocks = self.new_blocks[0], np.zeros(self.width, np.int64)
+        self.new_blocks[0] = need
+        blocks = self._blocks[: self.size, : self.width]
         if self._reserved:
             blocks[:] = table[BLOCKS][:, None]
             return
         blocks[:, 0] = table[BLOCKS] + table[NEED]
         blocks[:, 1:] = self._blocks_at.take(table[SLOTS][:, None] + committed[:, :-1], mode="clip")
-        self.new_blocks[taken + 1 :] += np.add.reduce((blocks[:, 1:] - blocks[:, :-1]) * going[:, :-1])
+        more = blocks[:, 1:] - blocks[:, :-1]
+        if going is not None:
+            more *= going[:, :-1]
+        self.new_blocks[1:] = np.add.reduce(more)
 
-    def _extend_by_one(self, came: slice, drafts: Ints) -> list[tuple[int, int]]:
+    def _plan_one(self, table: Ints) -> list[tuple[int, int]]:
         """The same for one step."""
-        table, taken = self._table[:, came], self.taken
-        committed = np.minimum(self._accepted[table[AT]], drafts) + 1
-        left = table[LEFT]
-        self._committed[came, taken], self._blocks[came, taken] = committed, table[BLOCKS] + table[NEED]
-        self.emitted[taken] += np.add.reduce(np.minimum(committed, left))
-        ends = ((committed >= left) & (left > 0)).nonzero()[0].tolist()
-        return [(taken + 1, int(table[REQUEST, i])) for i in ends]
+        committed, left = np.minimum(self._accepted.take(table[AT]), table[COUNT]) + 1, table[LEFT]
+        self._committed[: self.size, 0], self._blocks[: self.size, 0] = committed, table[BLOCKS] + table[NEED]
+        self.emitted, self.new_blocks = np.array([np.add.reduce(np.minimum(committed, left))]), self.new_blocks[:1]
+        return [(1, request) for request in table[REQUEST][committed >= left].tolist()]
+
+    def extend(self, draft_tokens: Ints) -> list[tuple[int, int]]:
+        """Add to the window who came since it began; the same of them."""
+        ends, came = [], draft_tokens[self.planned :].tolist()
+        for at, k in enumerate(came, start=self.planned):
+            ends += self._extend_by(at, k)
+        self.planned = self.size
+        return ends
+
+    def _extend_by(self, at: int, draft_tokens: int) -> list[tuple[int, int]]:
+        self._table[COUNT, at] = draft_tokens
+        columns = self._table[:, at].tolist()
+        first, left, now = columns[AT], columns[LEFT], slice(self.taken, self.width)
+        commits = np.minimum(self._accepted[first : first + self.width - self.taken], draft_tokens) + 1
+        committed = commits.cumsum(dtype=np.int64)
+        self._committed[at, now] = committed
+        end = int(committed.searchsorted(left))
+        if end < commits.size:
+            commits[end] -= int(committed[end]) - left
+        self.emitted[now][: end + 1] += commits[: end + 1]
+        blocks = self._blocks[at, now]
+        blocks[:] = columns[BLOCKS] + columns[NEED]
+        if not self._reserved:
+            blocks[1:] = self._blocks_at.take(columns[SLOTS] + committed[:-1], mode="clip")
+        self.new_blocks[now][1 : end + 1] += blocks[1 : end + 1] - blocks[:-1][:end]
+        return [(self.taken + end + 1, columns[REQUEST])] if end < commits.size else []
 
     def accept(self, draft_tokens: NDArray[np.int8]) -> None:
         """Let the round to come of each sequence accept so many; no window may have begun."""
@@ -230,7 +248,7 @@ class Running:
     def _settle_missed(self, committed: Ints) -> None:
         """Tokens that the drafts have not read; of a sequence that took no step, as many as before."""
         table = self._table[:, : self.size]
-        if self._behind or not table[COUNT].all():
+        if self._behind or not np.logical_and.reduce(table[COUNT]):
             read = (committed > 0) & (table[COUNT] > 0)
             table[MISSED] = np.where(read, 0, table[MISSED] + committed)
             self._behind = bool(table[MISSED].any())

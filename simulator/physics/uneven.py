@@ -46,10 +46,12 @@ class UnevenSteps:
 
     def seconds(self, shape: StepShape, proposing: Proposing) -> float:
         """Seconds of a step; its verify and draft tokens are those of `proposing`."""
-        low, share, rows = _around(shape.sequences, proposing)
+        sequences, _, context, *prompts, _ = shape
+        if is_even(sequences, proposing):
+            k = len(proposing)
+            return self.model.seconds(StepShape(sequences, sequences * (k + 1), context, *prompts, k))
+        low, share, rows = _around(sequences, proposing)
         shape = shape._replace(verify_tokens=rows, draft_tokens=low)
-        if not share and is_even(shape.sequences, proposing):
-            return self.model.seconds(shape)
         at = [self._undrafted_s(shape._replace(draft_tokens=k)) for k in (low, low + 1)]
         constant, slope = self._drafting[shape.sequences, proposing]
         return at[0] + share * (at[1] - at[0]) + constant + slope * shape.context_tokens
