@@ -159,7 +159,7 @@ class Running:
         going = committed < left[:, None] if ends else None
         put_out = np.add.reduce(np.minimum(committed, left[:, None]) if ends else committed)
         self.emitted = put_out.copy()
-        self.emitted[1:] -= put_out[:-1]
+        np.subtract(put_out[1:], put_out[:-1], out=self.emitted[1:])
         self._hold(table, committed, going)
         return [(int(committed[i].searchsorted(left[i])) + 1, int(table[REQUEST, i])) for i in ends]
 
@@ -182,7 +182,7 @@ class Running:
         """The same for one step."""
         committed, left = np.minimum(self._accepted.take(table[AT]), table[COUNT]) + 1, table[LEFT]
         self._committed[: self.size, 0], self._blocks[: self.size, 0] = committed, table[BLOCKS] + table[NEED]
-        self.emitted, self.new_blocks = np.array([np.add.reduce(np.minimum(committed, left))]), self.new_blocks[:1]
+        self.emitted, self.new_blocks = np.add.reduce(np.minimum(committed, left), keepdims=True), self.new_blocks[:1]
         return [(1, request) for request in table[REQUEST][committed >= left].tolist()]
 
     def extend(self, draft_tokens: Ints) -> list[tuple[int, int]]:
@@ -234,16 +234,15 @@ class Running:
                 committed, blocks = committed * took, np.where(took, blocks, table[BLOCKS])
                 table[JOINED] = 0
             self._settle_missed(committed)
-            table[_STEPPED] += steps
-            table[_GREW] += committed
+            for fields, more in ((_STEPPED, steps), (_GREW, committed), (DRAFTED, table[COUNT] * steps)):
+                np.add(table[fields], more, out=table[fields])
             np.maximum(table[LEFT] - committed, 0, out=table[LEFT])
-            table[DRAFTED] += table[COUNT] * steps
             if not self._reserved:
                 table[BLOCKS] = blocks
                 needed = self._blocks_at.take(table[SLOTS], mode="clip") - blocks
                 np.multiply(needed, table[LEFT] > 0, out=table[NEED])
         self.taken, self.width, self.planned, self._joined = 0, 0, 0, False
-        self.emitted, self.new_blocks = _NONE, np.array([int(np.add.reduce(table[NEED]))])
+        self.emitted, self.new_blocks = _NONE, np.add.reduce(table[NEED : NEED + 1], axis=1)
 
     def _settle_missed(self, committed: Ints) -> None:
         """Tokens that the drafts have not read; of a sequence that took no step, as many as before."""
