@@ -9,8 +9,6 @@ from copy import copy
 from heapq import heappush
 from typing import Protocol
 
-import numpy as np
-
 from simulator.cluster.admission import Chunk
 from simulator.cluster.choice import Choice, Policy, StepTokens
 from simulator.cluster.limits import Limits
@@ -38,7 +36,7 @@ LEAST_LOOK = 16
 
 
 CHEAP_LOOK = 320
-"""Steps of all sequences together that cost about as much as fewer do."""
+"""Steps of all sequences together up to which a longer window costs no more time to plan; a choice."""
 
 
 class UnevenTimes(Protocol):

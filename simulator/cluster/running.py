@@ -69,7 +69,7 @@ class Running:
         self._committed = np.zeros((16, FAR_AHEAD), np.int64)
         self._blocks = np.zeros((16, FAR_AHEAD), np.int64)
         self._ema = np.zeros(16)
-        self._accepted = np.zeros(2**14, np.int8)
+        self._accepted = np.zeros(2**14, np.int64)
         self._end = 0
         self._place: dict[int, int] = {}
         self.taken, self.width = 0, 0
@@ -151,7 +151,7 @@ class Running:
         if width == 1:
             return self._plan_one(table)
         found = self._accepted.take(table[AT][:, None] + _STEPS[:width])
-        committed = np.minimum(found, draft_tokens[:, None]).cumsum(axis=1, dtype=np.int64)
+        committed = np.add.accumulate(np.minimum(found, draft_tokens[:, None]), axis=1)
         committed += _STEPS[1 : width + 1]
         self._committed[: self.size, :width] = committed
         left = table[LEFT]
@@ -198,7 +198,7 @@ class Running:
         columns = self._table[:, at].tolist()
         first, left, now = columns[AT], columns[LEFT], slice(self.taken, self.width)
         commits = np.minimum(self._accepted[first : first + self.width - self.taken], draft_tokens) + 1
-        committed = commits.cumsum(dtype=np.int64)
+        committed = np.add.accumulate(commits)
         self._committed[at, now] = committed
         end = int(committed.searchsorted(left))
         if end < commits.size:
@@ -271,7 +271,7 @@ class Running:
         size = self._accepted.size
         while size < 2 * (end + more + FAR_AHEAD):
             size *= 2
-        self._accepted = np.zeros(size, np.int8)
+        self._accepted = np.zeros(size, np.int64)
         self._accepted[:end] = np.concatenate(parts) if parts else 0
         self._end = end
 

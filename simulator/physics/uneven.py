@@ -46,10 +46,11 @@ class UnevenSteps:
 
     def seconds(self, shape: StepShape, proposing: Proposing) -> float:
         """Seconds of a step; its verify and draft tokens are those of `proposing`."""
-        sequences, _, context, *prompts, _ = shape
+        sequences, _, context, prompts, prompt_tokens, attended, _ = shape
         if is_even(sequences, proposing):
             k = len(proposing)
-            return self.model.seconds(StepShape(sequences, sequences * (k + 1), context, *prompts, k))
+            rows = sequences * (k + 1)
+            return self.model.seconds(StepShape(sequences, rows, context, prompts, prompt_tokens, attended, k))
         low, share, rows = _around(sequences, proposing)
         shape = shape._replace(verify_tokens=rows, draft_tokens=low)
         at = [self._undrafted_s(shape._replace(draft_tokens=k)) for k in (low, low + 1)]
