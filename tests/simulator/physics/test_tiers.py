@@ -84,6 +84,17 @@ def test_weights_that_do_not_fit_are_not_helped_by_the_host():
     assert row.shortfall_bytes > 600e9
 
 
+def test_gpus_that_split_the_kv_read_their_parts_over_links_of_their_own():
+    """By how much the host slows a step down, for each share of the KV that lies there."""
+
+    def slower_s(split):
+        plain, both = (build_step_model(deployment(**tiered(host_gb, tensor_parallel=split))) for host_gb in (0, 50.0))
+        share = ledger(**tiered(50.0, tensor_parallel=split)).kv_host_share
+        return (both.decode_affine(16)[1] - plain.decode_affine(16)[1]) / share
+
+    assert slower_s(4) == pytest.approx(slower_s(1) / 4, rel=1e-6)
+
+
 def test_a_step_reads_the_hosts_part_over_the_link_and_writes_what_it_commits():
     plain, both = (build_step_model(deployment(**tiered(host_gb))) for host_gb in (0, 50.0))
     share = ledger(**tiered(50.0)).kv_host_share
