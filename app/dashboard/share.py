@@ -19,6 +19,9 @@ MOST_CHARACTERS = 8_000
 MOST_BYTES = 200_000
 """Largest scenario that a payload may unpack to."""
 
+_BY_NUMBER = ("histogram", "drafted", "by_temperature", "by_context")
+"""Mappings whose keys are numbers in a file; JSON has texts for keys."""
+
 _OLD_OR_NEW = "it was made by another version of specfleet; ask for the scenario as a file"
 
 
@@ -48,7 +51,30 @@ def decode(payload: str) -> dict[str, Any]:
         raise ScenarioError("link: not whole; copy it again, to its last character") from None
     if not isinstance(found, dict):
         raise ScenarioError("link: it holds no scenario")
-    return found
+    return {key: _with_numbers(value) for key, value in found.items()}
+
+
+def _with_numbers(value: Any, *, keys: bool = False) -> Any:
+    """The value with numbers for keys again where a file has them; keys: whether this mapping is one of those."""
+    if isinstance(value, list):
+        return [_with_numbers(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    return {_number(key) if keys else key: _with_numbers(inner, keys=key in _BY_NUMBER) for key, inner in value.items()}
+
+
+def _number(text: str) -> int | float | str:
+    """A number that stands as a text; any other text as it is.
+
+    >>> _number("4000"), _number("0.5"), _number("all")
+    (4000, 0.5, 'all')
+    """
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def _unpacked(packed: str) -> str:

@@ -94,7 +94,7 @@ def settled(policy: PerRequest, survival: Floats) -> Ints:
     survival: [requests, positions] [0 to 1]
 
     >>> rule = PerRequest(kind="per_request", candidates=(1, 3))
-    >>> settled(rule, np.array([[0.9, 0.8, 0.7], [0.3, 0.1, 0.0]])).tolist()
+    >>> settled(rule, np.array([[0.9, 0.8, 0.7], [0.2, 0.0, 0.0]])).tolist()
     [3, 1]
     """
     mean = np.concatenate((np.zeros((len(survival), 1)), survival.cumsum(axis=1)), axis=1)
