@@ -120,7 +120,7 @@ class Goodput:
 
     The draft tokens that are likeliest to be accepted go first, whichever sequence they belong to; M of them are taken
     so that (sequences + sum of their survival) / T(sequences + M) is highest. T is the running mean of steps with so
-    many rows, survival the running mean of a sequence's own steps.
+    many rows and no prompt, beside a prompt too; survival is the running mean of a sequence's own steps.
     (Liu et al. 2024, TurboSpec, arXiv:2406.14066; SGLang's planner of the same form.)
     """
 
