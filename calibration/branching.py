@@ -4,39 +4,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from calibration.wrapped import Wrapped
 from engine.drafters import Draft, Drafter
-from engine.kv_cache import KvStore
-from engine.model import Model
-from engine.sequence import Chunk, SequenceState
+from engine.sequence import SequenceState
 from engine.trees import ROOT
 
 
-class Watched:
+class Watched(Wrapped):
     """A drafter, and what it has proposed."""
 
     def __init__(self, drafter: Drafter) -> None:
-        self.drafter = drafter
+        super().__init__(drafter)
         self.proposed: dict[int, list[tuple[int, Draft]]] = {}
         """By request number: tokens of the sequence before each verify step, and its draft."""
 
-    def attach(self, target: Model, store: KvStore) -> None:
-        """See Drafter."""
-        self.drafter.attach(target, store)
-
-    def prefill(self, chunks: Sequence[Chunk]) -> None:
-        """See Drafter."""
-        self.drafter.prefill(chunks)
-
     def propose(self, sequences: Sequence[SequenceState], counts: Sequence[int]) -> list[Draft]:
         """See Drafter."""
-        drafts = self.drafter.propose(sequences, counts)
+        drafts = super().propose(sequences, counts)
         for sequence, draft in zip(sequences, drafts, strict=True):
             self.proposed.setdefault(sequence.number, []).append((len(sequence.tokens), draft))
         return drafts
-
-    def release(self, sequence: SequenceState) -> None:
-        """See Drafter."""
-        self.drafter.release(sequence)
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from engine.kv_cache import BlockTable
+from engine.trees import Parents, depths, seen_by
 
 FOLDED_ROWS = 32
 """Spans up to this many rows attend with the query heads of a group folded into rows; longer ones with heads apart."""
@@ -22,6 +23,14 @@ class Branches(NamedTuple):
     seen: Tensor
     """[rows, last slots] which of the last slots each row looks at, its own and those before it; what lies before
     these slots is seen by all."""
+
+
+def branches_of(parents: Parents, root: int) -> Branches:
+    """Where the rows of a tree stand, its root first.
+
+    root: position of the root.
+    """
+    return Branches([root, *(root + depth for depth in depths(parents))], seen_by(parents))
 
 
 class Span(NamedTuple):

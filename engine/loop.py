@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from engine.batch import Batch, Branches, Span, slots_at
+from engine.batch import Batch, Branches, Span, branches_of, slots_at
 from engine.drafters import Draft, Drafter
 from engine.errors import RequestError
 from engine.graphs import passes
@@ -24,7 +24,7 @@ from engine.scheduler import Limits, Plan, Scheduler
 from engine.sequence import Emission, Request, SequenceState
 from engine.synthetic import Forced
 from engine.trace import StepRow
-from engine.trees import depths, seen_by, widths_by_depth
+from engine.trees import widths_by_depth
 from engine.verification import Typical, Verdict
 
 
@@ -261,8 +261,5 @@ class Engine:
 
 
 def _branches(sequence: SequenceState, draft: Draft) -> Branches | None:
-    """Where the rows of a draft stand that is a tree, its root first."""
-    if draft.parents is None:
-        return None
-    root = len(sequence.tokens) - 1
-    return Branches([root, *(root + depth for depth in depths(draft.parents))], seen_by(draft.parents))
+    """Where the rows of a draft stand that is a tree."""
+    return None if draft.parents is None else branches_of(draft.parents, len(sequence.tokens) - 1)

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from calibration.measuring.apart import Apart, one_line
 from calibration.measuring.gpu_paths import WAYS, checked, modes_of
-from calibration.measuring.gpu_trees import WIDTHS, verify_steps
+from calibration.measuring.gpu_trees import WIDTHS, random_model, verify_steps
 from calibration.measuring.kernels import copy_rate, gemm_rate, launch_s, seconds_of
 from calibration.measuring.store import MeasurementError
 from calibration.whole_file import write_whole
@@ -192,9 +192,7 @@ def ceilings(place: torch.device, tiny: bool) -> dict[str, Any]:
 
 def steps(a: Architecture, place: torch.device, shapes: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
     """Passes over (sequences, tokens of each) at CONTEXT, in a graph and eagerly."""
-    dtype = torch.bfloat16 if place.type == "cuda" else torch.float32
-    weights = random_weights(a, torch.Generator(device=place).manual_seed(2), dtype=dtype, device=str(place))
-    model = Model(weights, max_position=1024)
+    model = random_model(a, place)
     batch = max(sequences for sequences, _ in shapes)
     store = model.new_store(batch * (CONTEXT // 16 + 2), 16)
     in_graph = passes(model, store)

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from calibration.measuring.kernels import seconds_of
 from engine.architecture import Architecture
-from engine.batch import Branches, Span, slots_at
+from engine.batch import Span, branches_of, slots_at
 from engine.graphs import passes
 from engine.kv_cache import BlockPool, BlockTable
 from engine.model import Model
-from engine.trees import FixedTree, depths, path_to, seen_by, tree_of_widths
+from engine.trees import FixedTree, path_to, tree_of_widths
 from engine.weights import random_weights
 
 BLOCK_TOKENS = 16
@@ -41,10 +41,8 @@ class Verified:
     def step(self, *, branched: bool, graph: bool) -> Tensor:
         """Lay out and compute one step, as the engine does."""
         tokens = [1] * (self._tree.nodes + 1)
-        spans = [
-            Span(tokens, self._context, table, len(tokens), self._branches() if branched else None)
-            for table in self._tables
-        ]
+        branches = branches_of(self._tree.parents, self._context) if branched else None
+        spans = [Span(tokens, self._context, table, len(tokens), branches) for table in self._tables]
         batch = self._model.batch(spans, self._store)
         return self._in_graph(batch) if graph else self._model.forward(batch, self._store)
 
@@ -61,18 +59,19 @@ class Verified:
             targets += slots[: len(path)]
         self._store.move(sources, targets)
 
-    def _branches(self) -> Branches:
-        parents, root = self._tree.parents, self._context
-        return Branches([root, *(root + depth for depth in depths(parents))], seen_by(parents))
+
+def random_model(a: Architecture, place: torch.device) -> Model:
+    """A model of this shape with random weights, in 16 bits on a GPU."""
+    dtype = torch.bfloat16 if place.type == "cuda" else torch.float32
+    weights = random_weights(a, torch.Generator(device=place).manual_seed(2), dtype=dtype, device=str(place))
+    return Model(weights, max_position=1024)
 
 
 def verify_steps(
     a: Architecture, place: torch.device, batches: Sequence[int], trees: Sequence[Sequence[int]], context: int
 ) -> list[dict[str, Any]]:
     """Seconds of a verify step by (sequences, tree), in a graph and without, of the tree and of the chain."""
-    dtype = torch.bfloat16 if place.type == "cuda" else torch.float32
-    weights = random_weights(a, torch.Generator(device=place).manual_seed(2), dtype=dtype, device=str(place))
-    model = Model(weights, max_position=1024)
+    model = random_model(a, place)
     return [
         {"sequences": sequences, "widths": list(widths), "rows": tree.nodes + 1, "context": context}
         | _timed(Verified(model, sequences, context, tree), place)

@@ -2,40 +2,24 @@
 
 from collections.abc import Sequence
 
+from calibration.wrapped import Wrapped
 from engine.drafters import Draft, Drafter
 from engine.drafters.head import HeadDraft
 from engine.drafters.model_draft import ModelDraft
 from engine.drafters.moe_subset import SubsetDraft
 from engine.drafters.tree_draft import TreeDraft
 from engine.drafters.union import Union
-from engine.kv_cache import KvStore
-from engine.model import Model
-from engine.sequence import Chunk, SequenceState
+from engine.sequence import SequenceState
 from engine.trees import ROOT
 
 
-class Padded:
+class Padded(Wrapped):
     """A drafter whose trees get children of the root until they are full; chains the engine fills up itself."""
-
-    def __init__(self, drafter: Drafter) -> None:
-        self.drafter = drafter
-
-    def attach(self, target: Model, store: KvStore) -> None:
-        """See Drafter."""
-        self.drafter.attach(target, store)
-
-    def prefill(self, chunks: Sequence[Chunk]) -> None:
-        """See Drafter."""
-        self.drafter.prefill(chunks)
 
     def propose(self, sequences: Sequence[SequenceState], counts: Sequence[int]) -> list[Draft]:
         """See Drafter."""
-        drafts = self.drafter.propose(sequences, counts)
+        drafts = super().propose(sequences, counts)
         return [_filled(draft, count) for draft, count in zip(drafts, counts, strict=True)]
-
-    def release(self, sequence: SequenceState) -> None:
-        """See Drafter."""
-        self.drafter.release(sequence)
 
 
 def _filled(draft: Draft, count: int) -> Draft:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.attention import visible
-from engine.batch import Branches, Span
+from engine.batch import Span, branches_of
 from engine.drafters.interface import Draft
 from engine.errors import DraftError
 from engine.graphs import Graphs, PaddedPass, fits
@@ -65,7 +65,7 @@ def computed_tree(model, store, table, tokens, draft):
     """Logits of root and nodes, behind a context that has been computed."""
     model.forward(model.batch([Span(tokens[:-1], 0, table, 0)], store), store)
     root = len(tokens) - 1
-    branches = Branches([root, *(root + d for d in depths(draft.tree))], seen_by(draft.tree))
+    branches = branches_of(draft.tree, root)
     batch = model.batch([Span([tokens[-1], *draft.tokens], root, table, len(draft.tokens) + 1, branches)], store)
     return batch, model.forward(batch, store)
 
@@ -115,9 +115,7 @@ def trees_to_verify(model, store):
     for length, parents in ((6, [ROOT, ROOT, 0]), (9, [ROOT, 0, 0]), (3, None)):
         table = new_table(pool, length + 3, scattered=length == 6)
         model.forward(model.batch([Span(list(range(length - 1)), 0, table, 0)], store), store)
-        places = None if parents is None else Branches(
-            [length - 1, *(length - 1 + d for d in depths(parents))], seen_by(parents)
-        )  # fmt: skip
+        places = None if parents is None else branches_of(parents, length - 1)
         spans.append(Span([4, 1, 7, 2], length - 1, table, 4, places))
     return model.batch(spans, store)
 
