@@ -163,8 +163,7 @@ def drafted_mix(deployment: Deployment, workload: Workload) -> tuple[float, ...]
 
 
 def _may_propose_less(speculation: DraftSpeculation) -> bool:
-    known = [acceptance for draft in speculation.drafts.values() for acceptance in draft.acceptance.values()]
-    return any(stated(acceptance).drafted is not None for acceptance in known)
+    return any(stated(acceptance).drafted is not None for acceptance in speculation.acceptances)
 
 
 def draft_shares(deployment: Deployment, workload: Workload) -> dict[str, float]:

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from simulator.catalog.load import load_engine, load_gpu, load_model, load_quantisation
-from simulator.physics.draft_memory import DraftMemory, draft_memory, router_bytes
-from simulator.physics.footprint import weight_bytes
+from simulator.catalog.load import load_engine, load_gpu, load_model
+from simulator.physics.draft_memory import DraftMemory, draft_memory, router_bytes, split_as_target_bytes
 from simulator.physics.kv import KvLaw, block_bytes, kv_law, sequence_blocks
 from simulator.physics.memory_rules import activation_peak_bytes, kv_room_bytes, usable_memory_bytes
 from simulator.physics.windows import without_idle_windows
@@ -110,14 +109,7 @@ def target_account(deployment: Deployment) -> Account:
     gpu, policy = load_gpu(deployment.gpu), load_engine(deployment.engine.policy)
     target, engine, rule = deployment.target, deployment.engine, policy.memory
     model = load_model(target.model)
-    weights = weight_bytes(
-        model,
-        load_quantisation(target.weights),
-        target.unquantised,
-        tensor_parallel=target.tensor_parallel,
-        data_parallel=target.data_parallel,
-        expert_parallel=target.expert_parallel,
-    ).per_gpu_bytes
+    weights = split_as_target_bytes(model, target)
     beside = deployment.speculation.drafts if deployment.draft_pool is None else {}
     drafts = {name: draft_memory(draft, target) for name, draft in beside.items()}
     router = router_bytes(deployment.speculation)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simulator.errors import ScenarioError
 from simulator.physics.acceptance import conditional_from_survival
 from simulator.physics.step_model import build_step_model
-from simulator.physics.survival import survival_for
+from simulator.physics.survival import mean_survival
 from simulator.physics.trees import Path, child_chances, nodes_of
 from simulator.spec.acceptance import Acceptance
 from simulator.spec.deployment import Deployment
@@ -179,13 +179,13 @@ def _proposing(deployment: Deployment, propose: Chain | Tree | NodesTree) -> Dep
 
 def _mean_chances(speculation: DraftSpeculation, depth: int) -> Floats:
     """[level, child] chance to be kept, of the classes' mean survival and mean branches."""
-    of = [acceptance for draft in speculation.drafts.values() for acceptance in draft.acceptance.values()]
+    of = speculation.acceptances
     if any(acceptance.of == "tree" for acceptance in of):
         raise ScenarioError(
             "best_tree: acceptance with `of: tree` is that of one tree; give the acceptance of a chain and branches"
         )
-    survival = np.mean([survival_for(acceptance, depth) for acceptance in of], axis=0)
-    return child_chances(np.array(conditional_from_survival(survival.tolist())), _mean_branches(of))
+    conditional = conditional_from_survival(mean_survival(of, depth).tolist())
+    return child_chances(np.array(conditional), _mean_branches(of))
 
 
 def _mean_branches(of: Sequence[Acceptance]) -> tuple[float, ...]:

@@ -41,6 +41,19 @@ def draft_memory(draft: Draft, target: Target) -> DraftMemory:
     return held if draft.window is None else replace(held, law=held.law.capped(draft.window.tokens))
 
 
+def split_as_target_bytes(model: Model, target: Target, *, embedding: bool = True) -> int:
+    """Weights of a model on the fullest GPU of a replica, in the target's format and split as it is [bytes]."""
+    return weight_bytes(
+        model,
+        load_quantisation(target.weights),
+        target.unquantised,
+        tensor_parallel=target.tensor_parallel,
+        data_parallel=target.data_parallel,
+        expert_parallel=target.expert_parallel,
+        embedding=embedding,
+    ).per_gpu_bytes
+
+
 def router_bytes(speculation: Speculation) -> int:
     """Weights of the model that routes requests to drafts, whole on each GPU [bytes]; 0 without one."""
     if speculation.kind == "none" or speculation.combine.kind != "routed":
@@ -94,15 +107,7 @@ def _moe_subset(draft: Draft, target: Target) -> DraftMemory:
     assert draft.moe_subset is not None
     served = load_model(target.model)
     copied = subset_model(served, draft.moe_subset).model_copy(update=SHARED_HEAD)
-    weights = weight_bytes(
-        copied,
-        load_quantisation(target.weights),
-        target.unquantised,
-        tensor_parallel=target.tensor_parallel,
-        data_parallel=target.data_parallel,
-        expert_parallel=target.expert_parallel,
-        embedding=False,
-    ).per_gpu_bytes
+    weights = split_as_target_bytes(copied, target, embedding=False)
     law = NO_KV if draft.shares_kv else kv_law(served, target.kv, target.tensor_parallel)
     return DraftMemory(0 if draft.moe_subset.shares_weights else weights, law)
 

@@ -8,15 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 
-import numpy as np
-
 from simulator.catalog.load import load_gpu, load_links, load_profile
 from simulator.physics.draft import Affine, AheadCost, DraftCost, PoolCost
 from simulator.physics.drafting import Served, draft_cost, speculative_step_s
 from simulator.physics.forward import Machine
 from simulator.physics.hops import Hops
 from simulator.physics.several import combined
-from simulator.physics.survival import survival_for
+from simulator.physics.survival import mean_survival
 from simulator.spec.combine import ParallelStreams
 from simulator.spec.deployment import Deployment
 from simulator.spec.draft import Draft
@@ -120,8 +118,7 @@ def hit_of(pool: Dedicated, speculation: DraftSpeculation) -> float:
     if ahead.hit is not None:
         return ahead.hit
     assert ahead.bonus_guess is not None
-    of = [acceptance for draft in speculation.drafts.values() for acceptance in draft.acceptance.values()]
-    survival = np.mean([survival_for(acceptance, speculation.propose.depth) for acceptance in of], axis=0)
+    survival = mean_survival(speculation.acceptances, speculation.propose.depth)
     return hit_chance(survival.tolist(), ahead.bonus_guess, ahead.outcomes)
 
 

@@ -111,9 +111,9 @@ def _union(speculation: DraftSpeculation, class_name: str, conditions: Condition
     if len(own) == 1:
         return (Part(None, 1.0, next(iter(own.values()))),)
     together = np.stack(np.broadcast_arrays(*own.values()))
-    tried = combine.recursive_rejection.order or sorted(own, key=lambda name: -float(own[name].mean(axis=(0, 1)).sum()))
-    order = [list(own).index(name) for name in tried]
-    return (Part(None, 1.0, union_survival(together, combine.recursive_rejection.correlation, order)),)
+    law, names = combine.recursive_rejection, list(own)
+    order = None if law.order is None else [names.index(name) for name in law.order]
+    return (Part(None, 1.0, union_survival(together, law.correlation, order)),)
 
 
 def _measured_together(combine: Union, class_name: str) -> tuple[float, ...]:

@@ -141,7 +141,7 @@ def union_survival(survivals: Floats, correlation: float, order: Sequence[int] |
 
     .. math:: S = 1 - (1 - S_1) \prod_{j \ge 2} (1 - (1 - c)\, S_j)
 
-    survivals: [drafts, positions] or [drafts, groups, positions], survival of each draft on its own. [0 to 1]
+    survivals: [drafts, …, positions], survival of each draft on its own, by group of requests. [0 to 1]
     correlation: c, how alike the drafts' rejections are: what a later draft loses of its acceptance where those before
     it were rejected. 1: only the first counts; 0: independent, an optimistic case. [0 to 1]
     order: in which the drafts are tried, first the one that loses nothing; None: the most tokens per step first, in the

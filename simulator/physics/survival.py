@@ -4,6 +4,8 @@ The formulas are in `acceptance`, `curves`, `spread` and `factors`; this module 
 into their inputs.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,6 +35,11 @@ def survival_for(acceptance: Acceptance, draft_tokens: int) -> tuple[float, ...]
     draft_tokens: K of the deployment; beyond what was measured it is extrapolated (`measured_positions` says how far).
     """
     return extended(_class_survival(stated(acceptance), draft_tokens), draft_tokens)[:draft_tokens]
+
+
+def mean_survival(of: Sequence[Acceptance], draft_tokens: int) -> Floats:
+    """Survival S_1 … S_K, mean of several classes or drafts, each counting as much; as `survival_for` [0 to 1]."""
+    return np.asarray(np.mean([survival_for(acceptance, draft_tokens) for acceptance in of], axis=0))
 
 
 def acceptance_table(acceptance: Acceptance, draft_tokens: int) -> Floats:

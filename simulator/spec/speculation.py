@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from simulator.spec.acceptance import Acceptance
 from simulator.spec.base import Count, CountOrZero, Name, Spec
 from simulator.spec.combine import ParallelStreams, Routed, Series, SingleDraft, Union
 from simulator.spec.draft import Draft
@@ -244,6 +245,11 @@ class DraftSpeculation(Spec):
     def draft_tokens(self) -> int:
         """Most draft tokens of all drafts that a step verifies per sequence, root not counted."""
         return self.propose.draft_tokens * (len(self.drafts) if self.combine.kind == "union" else 1)
+
+    @property
+    def acceptances(self) -> list[Acceptance]:
+        """What is accepted of each draft in each class that it names."""
+        return [acceptance for draft in self.drafts.values() for acceptance in draft.acceptance.values()]
 
     @property
     def draft(self) -> Draft:
