@@ -25,22 +25,14 @@ COARSE = 8
 
 _COARSE_BITS = COARSE.bit_length()
 
-WORTH = 0.02
-"""Step of what a second is worth."""
-
-RECENT = 0.02
-"""Weight of a step in what the last ones achieved; a choice."""
-
 
 class Work(NamedTuple):
-    """What a step computes beside draft tokens, and what its time is worth; coarse, so that it is found again."""
+    """What a step computes beside draft tokens; coarse, so that it is found again."""
 
     context_tokens: int = 0
     prefill_tokens: int = 0
     missed_tokens: int = 0
     """Committed tokens that the draft has not read."""
-    worth: float = 1.0
-    """Tokens per second of the last steps ÷ the most that steps without prompts would have committed."""
 
 
 class Best(NamedTuple):
@@ -68,20 +60,20 @@ class Goodput:
         self._best: dict[Hashable, Best] = {}
         self._seconds: dict[Hashable, float] = {}
         self._logs = np.zeros((0, 0))
-        self._step, self._last, self._means = 0, (1.0, 1.0), (1.0, 1.0)
-        self._alike: dict[tuple[int, int, Work], tuple[Choice, int, tuple[float, float]]] = {}
-        """By number of alike sequences, draft tokens of each so far and work: choice, draft tokens of each, last."""
+        self._alike: dict[tuple[int, int, Work], tuple[Choice, int]] = {}
+        """By number of alike sequences, draft tokens of each so far and work: choice, draft tokens of each."""
         self._whole = 0
         """Draft tokens of each, where all sequences are alike."""
 
     def choose(self, running: Running, step: StepTokens) -> Choice:
         """See Policy."""
-        work = self._work(running, step)
+        prefill, missed = step.prefill_tokens, running.missed_tokens
+        work = Work(_coarse(int(step.context_tokens)), _coarse(prefill), _coarse(missed))
         if len(running.survival) == 1:
             key = (running.size, self._whole, work)
             if key not in self._alike:
-                self._alike[key] = (self._choose_alike(running, work), self._whole, self._last)
-            choice, self._whole, self._last = self._alike[key]
+                self._alike[key] = (self._choose_alike(running, work), self._whole)
+            choice, self._whole = self._alike[key]
             return choice
         rows, had, seen = running.column(ROW), running.column(COUNT), running.column(SEEN)
         best = self._best_for(running, rows, work)
@@ -92,8 +84,7 @@ class Goodput:
             brought = float(self._brought(running, rows, kept).sum())
             seconds = self._step_s(rows.size, work, keeping)
             if best.brought - brought - best.price * (best.seconds - seconds) <= KEPT * rows.size:
-                best = best._replace(draft_tokens=kept, proposing=keeping, brought=brought, seconds=seconds)
-        self._last = (rows.size, best.price / work.worth * best.seconds)
+                return Choice(kept, keeping, FAR_AHEAD)
         return Choice(best.draft_tokens, best.proposing, FAR_AHEAD)
 
     def _choose_alike(self, running: Running, work: Work) -> Choice:
@@ -107,24 +98,12 @@ class Goodput:
             brought, proposing = size * self._tokens(running)[0, k], (size,) * k
             seconds = self._step_s(size, work, proposing)
             if best.brought - brought - best.price * (best.seconds - seconds) <= KEPT * size:
-                self._whole, self._last = k, (size, best.price / work.worth * seconds)
+                self._whole = k
                 return Choice(_all_of(size, k), proposing, FAR_AHEAD)
-        self._last = (size, best.price / work.worth * best.seconds)
         return Choice(best.draft_tokens, best.proposing, FAR_AHEAD)
 
     def observe(self, running: Running, step: int) -> None:
         """See Policy."""
-
-    def _work(self, running: Running, step: StepTokens) -> Work:
-        """The step to come; and what the last ones committed, beside what they could have without prompts."""
-        old = (1.0 - RECENT) ** (step.number - self._step)
-        self._step, new = step.number, 1.0 - old
-        committed, could = self._means
-        committed, could = old * committed + new * self._last[0], old * could + new * self._last[1]
-        self._means = (committed, could)
-        worth = max(round(committed / could / WORTH), 1) * WORTH
-        context, prefill, missed = int(step.context_tokens), step.prefill_tokens, running.missed_tokens
-        return Work(_coarse(context), prefill and _coarse(prefill), missed and _coarse(missed), worth)
 
     def _best_for(self, running: Running, rows: Ints, work: Work) -> Best:
         """The best draft tokens of these sequences."""
@@ -151,7 +130,7 @@ class Goodput:
         return self._logs
 
     def _step_s(self, sequences: int, work: Work, proposing: Proposing) -> float:
-        key = (sequences, work[:3], proposing)
+        key = (sequences, work, proposing)
         if key not in self._seconds:
             seconds = self._curves.curve_s(sequences, work.context_tokens, work.prefill_tokens)[sum(proposing)]
             for position, going in enumerate(proposing, start=1):
@@ -169,8 +148,8 @@ def best_draft_tokens(survival: Floats, curves: StepCurves, work: Work) -> Best:
     The draft token that adds most goes first, whichever sequence it belongs to, up to each depth in turn. T counts the
     draft's passes too, each over the sequences that propose so far, and what the draft has to read first. Logarithms,
     because all requests have to be served: if a token counted the same whosever it is, those that accept little would
-    be left to fill the batch. λ is what a second is worth: R ÷ T of the best step without prompts, times what steps of
-    late achieved of that. Where sequences are alike and no step has prompts, M* is the argmax of (R + Σ s) ÷ T.
+    be left to fill the batch. λ is what a second is worth: R ÷ T of the best step without prompts. Where sequences are
+    alike and the step has no prompts, M* is the argmax of (R + Σ s) ÷ T.
 
     survival: [R sequences, positions] chance that each draft token is accepted; never rising. [0 to 1]
 
@@ -186,7 +165,7 @@ def best_draft_tokens(survival: Floats, curves: StepCurves, work: Work) -> Best:
         for depth in ((positions,) if alike else range(1, positions + 1))
     ]
     _, step_s = max(_at_best(way.brought - sequences * np.log(way.alone_s), way.alone_s) for way in ways)
-    price = work.worth * sequences / step_s
+    price = sequences / step_s
     way = max(ways, key=lambda one: float((one.brought - price * one.now_s).max()))
     best = int(np.argmax(way.brought - price * way.now_s))
     drafts = np.bincount(way.order[:best] // positions, minlength=sequences)
