@@ -113,8 +113,7 @@ def target_account(deployment: Deployment) -> Account:
     beside = deployment.speculation.drafts if deployment.draft_pool is None else {}
     drafts = {name: draft_memory(draft, target) for name, draft in beside.items()}
     router = router_bytes(deployment.speculation)
-    passing = (model, *(draft.model for draft in drafts.values() if draft.model is not None))
-    activation = max(_activation(m, policy, engine) for m in passing)
+    activation = max(_activation(model, policy, engine), _draft_activation(drafts, deployment))
     runtime = _runtime_bytes(rule, target.num_gpus)
     used = weights + _draft_bytes(drafts, router) + activation + runtime
     usable, room = _usable_and_room(gpu, rule, engine, used)
@@ -159,7 +158,7 @@ def _group_account(deployment: Deployment, group: Sequence[str], copies: int) ->
     gpu, rule = load_gpu(deployment.draft_gpu), policy.memory
     alone = deployment.target.model_copy(update=dict.fromkeys(SPLITS, 1))
     drafts = {name: draft_memory(deployment.speculation.drafts[name], alone) for name in group}
-    activation = max((_activation(draft.model, policy, engine) for draft in drafts.values() if draft.model), default=0)
+    activation = _draft_activation(drafts, deployment)
     runtime = _runtime_bytes(rule, max(deployment.speculation.drafts[name].tensor_parallel for name in group))
     grows = any(draft.law != KvLaw() for draft in drafts.values())
     used = _draft_bytes(drafts, 0) + activation + runtime
@@ -197,6 +196,14 @@ def _draft_bytes(drafts: Mapping[str, DraftMemory], router: int) -> int:
 def _runtime_bytes(rule: MemoryRule, num_gpus: int) -> int:
     non_torch = rule.non_torch_gib["one_gpu" if num_gpus == 1 else "several_gpus"]
     return round((rule.fixed_gib + non_torch) * GIB)
+
+
+def _draft_activation(drafts: Mapping[str, DraftMemory], deployment: Deployment) -> int:
+    """Peak of the drafts' own passes: the largest where they take turns, all together on parallel streams."""
+    speculation, policy = deployment.speculation, load_engine(deployment.engine.policy)
+    peaks = [_activation(draft.model, policy, deployment.engine) for draft in drafts.values() if draft.model]
+    at_once = speculation.kind != "none" and speculation.streams.kind == "parallel"
+    return sum(peaks) if at_once else max(peaks, default=0)
 
 
 def _activation(model: Model, policy: EnginePolicy, engine: Engine) -> int:

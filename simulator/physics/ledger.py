@@ -35,7 +35,7 @@ class LedgerRow:
     router_weights_bytes: int
     """Of the model that routes requests to drafts."""
     activation_bytes: int
-    """Peak of the passes: target and drafts take turns, so the largest of them."""
+    """Peak of the passes: target and drafts take turns, so the largest counts; drafts on parallel streams add up."""
     runtime_bytes: int
     """CUDA context, collective buffers, what the engine reserves."""
     kv_budget_bytes: int

@@ -143,6 +143,20 @@ def test_a_fraction_of_nothing_is_still_a_shortfall():
     assert kv_room_bytes(rule, usable_bytes=10, used_bytes=30, memory_fraction=0.9) == -20
 
 
+def test_drafts_on_parallel_streams_need_their_buffers_at_the_same_time():
+    union = {"combine": {"kind": "union", "recursive_rejection": {"correlation": 0.5}}}
+    drafts = {name: {"model": "llama-3.1-8b", "weights": "fp8"} for name in ("one", "two", "three")}
+
+    in_turn, parallel = (
+        ledger(tensor_parallel=4, drafts=drafts, speculation=union | streams).activation_bytes
+        for streams in ({}, {"streams": {"kind": "parallel", "contention": 0.5}})
+    )
+    of_a_draft = ledger(model="llama-3.1-8b", tensor_parallel=4).activation_bytes
+
+    assert in_turn == ledger(tensor_parallel=4).activation_bytes
+    assert parallel == 3 * of_a_draft > in_turn
+
+
 def test_activation_has_a_part_for_logits_and_one_for_the_layers():
     rule = load_engine("vllm").memory.model_copy(
         update={"activation_bytes_per_vocab_entry": 10.0, "activation_bytes_per_batched_token_per_hidden": 2.0}
