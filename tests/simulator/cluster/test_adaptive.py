@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from simulator.cluster.adaptive import AdaptiveDecoding
 from simulator.cluster.draft_policy import CHOOSERS
 from simulator.cluster.records import columns_equal
+from simulator.cluster.running import BLOCKS, MISSED, SLOTS, computed_again, fresh
 from simulator.cluster.streams import request_bits, round_uniforms
 from simulator.cluster.traffic import RequestChunk
 from simulator.spec.draft_policy import ByBatch, Goodput, PerRequest
@@ -152,6 +153,15 @@ def test_a_draft_that_did_not_run_reads_what_it_missed_before_it_runs_again():
         ends.append(simulate(plan, iter([chunk]), 2, endless=False).requests.finish_s[0])
 
     assert ends[1] - ends[0] == pytest.approx(20 * 0.001)
+
+
+def test_a_prompt_that_is_computed_again_is_read_by_its_draft_too():
+    behind = fresh(request=0, row=0, output_tokens=9, prompt_tokens=16, blocks=1)
+    behind.columns[MISSED] = 5
+
+    again = computed_again(behind, prompt_tokens=22, blocks=2)
+
+    assert (again.columns[SLOTS], again.columns[BLOCKS], again.columns[MISSED]) == (22, 2, 0)
 
 
 def test_a_preempted_request_goes_on_with_its_rounds_and_the_mean_of_what_was_accepted():
