@@ -9,18 +9,13 @@ from simulator.physics.draft_memory import MEMORY_OF
 from simulator.physics.footprint import parameters, weight_bytes
 from simulator.physics.subset import subset_model
 from simulator.spec.draft import WAYS, MoeSubset
-from tests.simulator.physics.toys import ledger
+from tests.simulator.physics.toys import ROUTED, UNION, ledger
 
 EIGHT_B = {"model": "llama-3.1-8b", "weights": "bf16"}
 V3 = {"model": "deepseek-v3", "weights": "fp8", "tensor_parallel": 8}
 QWEN = {"model": "qwen3-30b-a3b", "weights": "bf16"}
 EAGLE3 = {"method": "eagle3", "vocab_size": 32000}
 SUBSET = {"resident_experts": 32, "active_experts": 2, "shares_weights": False}
-ROUTED = {
-    "kind": "routed", "routes": {"all": "a"}, "accuracy": {"all": 0.9}, "fallback": "b",
-    "router": {"parameters": 150e6, "latency_s": 0.001},
-}  # fmt: skip
-UNION = {"kind": "union", "recursive_rejection": {"correlation": 0.5}}
 
 
 def head(**changes):

@@ -6,7 +6,7 @@ from simulator.catalog.load import names
 from simulator.physics.ledger import fits, memory_ledger
 from simulator.physics.remedies import ways_to_fit
 from simulator.spec.deployment import Deployment
-from tests.simulator.physics.toys import deployment, ledger
+from tests.simulator.physics.toys import ROUTED, UNION, deployment, ledger
 
 gpus = st.sampled_from(["h100-sxm", "h200-sxm", "b200-sxm"])
 models = st.sampled_from(names("models"))
@@ -69,11 +69,6 @@ def test_nothing_helps_a_budget_that_is_too_small():
 
 MTP = {"head": {"method": "mtp", "dense": False, "layers": 2, "modules": 3}}
 COPY = {"moe_subset": {"resident_experts": 16, "active_experts": 2, "shares_weights": False}}
-ROUTED = {
-    "kind": "routed", "routes": {"all": "a"}, "accuracy": {"all": 0.9}, "fallback": "b",
-    "router": {"parameters": 150e6, "latency_s": 0.001},
-}  # fmt: skip
-UNION = {"kind": "union", "recursive_rejection": {"correlation": 0.5}}
 MODELS = {name: {"model": "llama-3.2-3b"} for name in ("a", "b", "c")}
 
 

@@ -4,6 +4,11 @@ from simulator.physics.ledger import memory_ledger
 from simulator.spec.deployment import Deployment
 
 ACCEPTANCE = {"all": {"survival": [0.8, 0.6]}}
+ROUTED = {
+    "kind": "routed", "routes": {"all": "a"}, "accuracy": {"all": 0.9}, "fallback": "b",
+    "router": {"parameters": 150e6, "latency_s": 0.001},
+}  # fmt: skip
+UNION = {"kind": "union", "recursive_rejection": {"correlation": 0.5}}
 
 
 def deployment(
