@@ -5,6 +5,8 @@ from functools import lru_cache
 from math import cos, pi, sin, sqrt, tan
 from statistics import fmean, stdev
 
+from simulator.physics.bisection import bisected
+
 CONFIDENCE = 0.95
 
 
@@ -38,13 +40,7 @@ def t_quantile(confidence: float, degrees: int) -> float:
     >>> round(t_quantile(0.95, 4), 6)
     2.776445
     """
-    low, high = 0.0, pi / 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        if t_probability(middle, degrees) < confidence:
-            low = middle
-        else:
-            high = middle
+    low, high = bisected(0.0, pi / 2, lambda angle: t_probability(angle, degrees) < confidence)
     return sqrt(degrees) * tan((low + high) / 2)
 
 

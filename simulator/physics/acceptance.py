@@ -6,6 +6,8 @@ How a user's figures become acceptance by position and by request is in `surviva
 from collections.abc import Sequence
 from math import inf
 
+from simulator.physics.bisection import bisected
+
 
 def expected_tokens_per_step(conditional_acceptance: float, draft_tokens: int) -> float:
     r"""Mean tokens that one step of a chain draft commits, the target's own token included [tokens].
@@ -94,15 +96,11 @@ def constant_acceptance(tokens_per_step: float, draft_tokens: int) -> float:
 
     Inverse of `expected_tokens_per_step`, by bisection to the last bit.
     """
-    low, high = 0.0, 1.0
     if tokens_per_step >= draft_tokens + 1:
         return 1.0
-    while low < (middle := (low + high) / 2) < high:
-        if expected_tokens_per_step(middle, draft_tokens) < tokens_per_step:
-            low = middle
-        else:
-            high = middle
-    return high if tokens_per_step > 1 else 0.0
+    if tokens_per_step <= 1:
+        return 0.0
+    return bisected(0.0, 1.0, lambda alpha: expected_tokens_per_step(alpha, draft_tokens) < tokens_per_step)[1]
 
 
 def tokens_per_step(survival: Sequence[float]) -> float:

@@ -11,9 +11,10 @@ from simulator.physics.acceptance import (
     survival_from_conditional,
     tokens_per_step,
 )
+from simulator.physics.bisection import bisected
 
-_BISECTIONS = 100
-_WIDEST_OFFSET = 60.0
+_WIDEST_LOG = 60.0
+"""Of the power to which survival is raised."""
 
 
 def survival_of_decay(tokens: float, at: int, decay: float) -> tuple[float, ...]:
@@ -40,11 +41,7 @@ def survival_of_decay(tokens: float, at: int, decay: float) -> tuple[float, ...]
             f"decay {decay:g} commits at most {most:.4g} tokens per step at {at} draft tokens, not {tokens:g}: raise "
             "decay, or give survival by position"
         )
-    low, high = 0.0, 1.0
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if tokens_per_step(curve(middle)) < tokens else (low, middle)
-    return curve(high)
+    return curve(bisected(0.0, 1.0, lambda first: tokens_per_step(curve(first)) < tokens)[1])
 
 
 def extended(survival: Sequence[float], positions: int) -> tuple[float, ...]:
@@ -86,11 +83,8 @@ def survival_of_drafted(tokens: float, reach: Sequence[float]) -> tuple[float, .
     """
     drafted = np.array(reach)
     powers = np.arange(1, drafted.size + 1)
-    low, high = 0.0, 1.0
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if 1.0 + float(drafted @ middle**powers) < tokens else (low, middle)
-    return tuple((drafted * high**powers).tolist())
+    _, kept = bisected(0.0, 1.0, lambda kept: 1.0 + float(drafted @ kept**powers) < tokens)
+    return tuple((drafted * kept**powers).tolist())
 
 
 def survival_of_histogram(histogram: Mapping[int, int]) -> tuple[float, ...]:
@@ -123,10 +117,7 @@ def survival_of_curve(curve: Mapping[int, float], draft_tokens: int) -> tuple[fl
     differences = _differences(curve)
     falling = np.clip(never_rising(differences), 0.0, 1.0)[:draft_tokens]
     wanted = float(np.clip(sum(differences[:draft_tokens]), np.sum(falling == 1), np.sum(falling > 0)))
-    low, high = -_WIDEST_OFFSET, _WIDEST_OFFSET
-    for _ in range(_BISECTIONS):
-        exponent = np.exp((low + high) / 2)
-        low, high = ((low + high) / 2, high) if np.sum(falling**exponent) > wanted else (low, (low + high) / 2)
+    low, high = bisected(-_WIDEST_LOG, _WIDEST_LOG, lambda log: bool(np.sum(falling ** np.exp(log)) > wanted))
     return tuple((falling ** np.exp((low + high) / 2)).tolist())
 
 

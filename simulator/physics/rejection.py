@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.physics.bisection import bisected
+
 Floats = NDArray[np.float64]
-_BISECTIONS = 100
 
 
 def recursive_rejection(target: Floats, drafts: Sequence[Floats]) -> tuple[float, ...]:
@@ -108,12 +109,12 @@ def selection_ratio(target: Floats, draft: Floats, draft_tokens: int) -> float:
     >>> selection_ratio(np.array([0.5, 0.5]), np.array([0.5, 0.5]), draft_tokens=1)
     1.0
     """
-    low, high = 1.0, float(draft_tokens)
-    for _ in range(_BISECTIONS):
-        rho = (low + high) / 2
+
+    def too_low(rho: float) -> bool:
         each = float(np.minimum(draft, target / rho).sum())
-        low, high = (rho, high) if 1.0 - (1.0 - each) ** draft_tokens > rho * each else (low, rho)
-    return high
+        return 1.0 - (1.0 - each) ** draft_tokens > rho * each
+
+    return bisected(1.0, float(draft_tokens), too_low)[1]
 
 
 def optimal_acceptance(target: Floats, draft: Floats, draft_tokens: int) -> float:

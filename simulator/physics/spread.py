@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.physics.acceptance import conditional_from_survival, tokens_per_step
+from simulator.physics.bisection import bisected
 
 Floats = NDArray[np.float64]
 NUM_GROUPS = 64
 """Equally likely groups of requests that stand for a spread of acceptance."""
-_BISECTIONS = 100
 _WIDEST_OFFSET = 60.0
 
 
@@ -64,12 +64,14 @@ def spread_survival(
     quantiles = [NormalDist().inv_cdf((group + 0.5) / num_groups) for group in range(num_groups)]
     shift = spread * np.array(quantiles)[:, None]
     wanted = tokens_per_step(survival[:known])
-    low, high = -_WIDEST_OFFSET, _WIDEST_OFFSET
-    for _ in range(_BISECTIONS):
-        offset = (low + high) / 2
-        table = np.minimum(_survival_at(conditional, free, odds + shift + offset), limit)[:, :known]
-        low, high = (offset, high) if mean(1.0 + table.sum(axis=1)) < wanted else (low, offset)
-    return np.minimum(_survival_at(conditional, free, odds + shift + (low + high) / 2), limit)
+
+    def table(offset: float) -> Floats:
+        return np.minimum(_survival_at(conditional, free, odds + shift + offset), limit)
+
+    low, high = bisected(
+        -_WIDEST_OFFSET, _WIDEST_OFFSET, lambda offset: mean(1.0 + table(offset)[:, :known].sum(axis=1)) < wanted
+    )
+    return table((low + high) / 2)
 
 
 def _survival_at(conditional: Floats, free: NDArray[np.bool_], log_odds: Floats) -> Floats:

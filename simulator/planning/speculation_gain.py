@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from simulator.cluster.plan import limits_of
 from simulator.outcome.cost import bill_of
 from simulator.physics.acceptance import survival_from_conditional
+from simulator.physics.bisection import bisected
 from simulator.planning.demand import SEQUENCES, Demand, demand_of
 from simulator.planning.steady_state import prompt_work
 from simulator.run import step_model_of, with_best_trees
@@ -25,7 +26,6 @@ Floats = NDArray[np.float64]
 MOST_DRAFT_TOKENS = 8
 """Largest K that is looked at."""
 
-_BISECTIONS = 60
 _FINE = 256
 """Numbers of sequences that are looked at between one and the most."""
 _CHANGES = (0.05, 4.0)
@@ -202,16 +202,10 @@ def change_of(survival: Sequence[float]) -> float:
     >>> round(change_of([0.8, 0.64, 0.512]), 6)
     1.0
     """
-    low, high = _CHANGES
     if len(survival) < 2 or not 0.0 < survival[0] < 1.0:
         return 1.0
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        if sum(survival_by_change(survival[0], middle, len(survival))) < sum(survival):
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+    wanted = sum(survival)
+    return bisected(*_CHANGES, lambda change: sum(survival_by_change(survival[0], change, len(survival))) < wanted)[1]
 
 
 def tokens_by_draft(survival: Sequence[float]) -> Floats:

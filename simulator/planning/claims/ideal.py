@@ -1,6 +1,7 @@
 """Ideal speed-ups at batch 1, where a draft pass takes a share of a step: what a claim needs, and what it can reach."""
 
 from simulator.physics.acceptance import expected_tokens_per_step, walltime_speedup
+from simulator.physics.bisection import bisected
 
 MOST_DRAFT_TOKENS = 16
 """Largest γ that is looked at; beyond it nothing more is gained below α = 0.95."""
@@ -49,14 +50,7 @@ def acceptance_for(speedup: float, latency_ratio: float) -> float:
     >>> round(acceptance_for(3.09, 0.05), 2)
     0.8
     """
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        if best_speedup(middle, latency_ratio) < speedup:
-            low = middle
-        else:
-            high = middle
-    return high
+    return bisected(0.0, 1.0, lambda alpha: best_speedup(alpha, latency_ratio) < speedup)[1]
 
 
 def mixture(total: float, active: float, experts: int, top_k: int) -> tuple[float, float]:
