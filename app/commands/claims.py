@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from app.new_file import check_place, write_page
 from app.options import Debug, Json, Quiet
 
 Page = Annotated[Path | None, typer.Option("--write", metavar="FILE.md", help="Write the page with all claims.")]
@@ -21,29 +22,18 @@ def claims(as_json: Json = False, write: Page = None, quiet: Quiet = False, debu
       specfleet claims --json
       specfleet claims --write docs/claims.md
     """
-    from app.console import note, out_console, print_json
+    from app.console import out_console, print_json
     from app.tables.claims import claims_page, claims_table, counted
     from simulator.planning.claims.article import check_claims, summary
 
     if write is not None:
-        check_place(write)
+        check_place("--write", write, "claims.md")
     found = summary(check_claims())
     if write is not None:
-        write.write_text(claims_page(found), encoding="utf-8")
-        note(f"written: {write}", quiet=quiet)
+        write_page(write, claims_page(found), quiet=quiet)
     if as_json:
         print_json(found)
     elif write is None:
         console = out_console()
         console.print(claims_table(found["rows"]))
         console.print(counted(found))
-
-
-def check_place(file: Path) -> None:
-    """Refuse a place where no page can be written."""
-    from simulator.errors import ScenarioError
-
-    if file.is_dir():
-        raise ScenarioError(f"--write {file}: a folder; name a file such as claims.md")
-    if not file.parent.is_dir():
-        raise ScenarioError(f"--write {file}: no folder {file.parent}")

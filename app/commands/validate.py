@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from app.new_file import check_place, write_page
 from app.options import Debug, Jobs, Json, Quiet
 
 if TYPE_CHECKING:
@@ -44,12 +45,12 @@ def validate(
       specfleet validate serving.csv --out parity.html
       specfleet validate speculation.csv
     """
-    from app.console import note, print_json
+    from app.console import print_json
     from calibration.scores import summary
     from calibration.speculation_csv import is_speculation
 
     if out is not None:
-        check_page(out)
+        check_place("--out", out, "parity.html")
     if is_speculation(file):
         show_speculation(file, out, as_json=as_json, quiet=quiet)
         return
@@ -67,13 +68,12 @@ def validate(
     if out is not None:
         from app.report.parity import parity_html
 
-        out.write_text(parity_html(found, table), encoding="utf-8")
-        note(f"written: {out}", quiet=quiet)
+        write_page(out, parity_html(found, table), quiet=quiet)
 
 
 def show_speculation(file: Path, out: Path | None, *, as_json: bool, quiet: bool) -> None:
     """Speed-ups, predicted and measured."""
-    from app.console import note, print_json
+    from app.console import print_json
     from calibration.speculation_scores import summary
     from calibration.speculation_validation import validate_speculation
 
@@ -90,18 +90,7 @@ def show_speculation(file: Path, out: Path | None, *, as_json: bool, quiet: bool
     if out is not None:
         from app.report.parity import speedup_html
 
-        out.write_text(speedup_html(table), encoding="utf-8")
-        note(f"written: {out}", quiet=quiet)
-
-
-def check_page(out: Path) -> None:
-    """Refuse a place where no page can be written before minutes are spent on it."""
-    from simulator.errors import ScenarioError
-
-    if out.is_dir():
-        raise ScenarioError(f"--out {out}: a folder; name a file such as parity.html")
-    if not out.parent.is_dir():
-        raise ScenarioError(f"--out {out}: no folder {out.parent}")
+        write_page(out, speedup_html(table), quiet=quiet)
 
 
 def replayed(file: Path, jobs: int | None, *, quiet: bool) -> "Validation":
