@@ -49,6 +49,23 @@ def walltime_speedup(
     return tokens / (draft_tokens * latency_ratio + verify_ratio)
 
 
+def operations_ratio(draft_tokens: float, flops_ratio: float, tokens_per_step: float) -> float:
+    r"""FLOPs of a committed token ÷ those of plain decoding, linear layers only [ratio].
+
+    .. math:: (K \hat c + K + 1) / \Omega
+
+    draft_tokens: mean K, all drafts of a union together. [tokens]
+    flops_ratio: ĉ, draft FLOPs per token ÷ target FLOPs per token. [ratio]
+    tokens_per_step: Ω. [tokens]
+
+    >>> round(operations_ratio(4, 0.1, 3.71), 2)
+    1.46
+
+    Leviathan, Kalman, Matias, ICML 2023, theorem 3.11, arXiv:2211.17192, for any Ω.
+    """
+    return (draft_tokens * flops_ratio + draft_tokens + 1.0) / tokens_per_step
+
+
 def operation_factor(conditional_acceptance: float, draft_tokens: int, flops_ratio: float) -> float:
     r"""Operations per committed token ÷ those of plain decoding: never below 1 [ratio].
 
@@ -63,8 +80,8 @@ def operation_factor(conditional_acceptance: float, draft_tokens: int, flops_rat
 
     Leviathan, Kalman, Matias, ICML 2023, theorem 3.11, arXiv:2211.17192.
     """
-    operations = draft_tokens * flops_ratio + draft_tokens + 1
-    return operations / expected_tokens_per_step(conditional_acceptance, draft_tokens)
+    tokens_per_step = expected_tokens_per_step(conditional_acceptance, draft_tokens)
+    return operations_ratio(draft_tokens, flops_ratio, tokens_per_step)
 
 
 def break_even_acceptance(draft_tokens: int, latency_ratio: float, verify_ratio: float = 1.0) -> float:

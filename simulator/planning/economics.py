@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulator.outcome.report import Row
+from simulator.physics.acceptance import operations_ratio
 from simulator.physics.ledger import memory_ledger
 from simulator.planning.comparison import BY_LOAD
 from simulator.spec.scenario import Scenario
@@ -23,23 +24,6 @@ def months_to_pay_back(one_time_usd: float, saving_usd_per_hour: float) -> float
     (2.0, None)
     """
     return one_time_usd / (saving_usd_per_hour * HOURS_PER_MONTH) if saving_usd_per_hour > 0 else None
-
-
-def operations_ratio(draft_tokens: float, flops_ratio: float, tokens_per_step: float) -> float:
-    r"""FLOPs of a committed token ÷ those of plain decoding, linear layers only [ratio].
-
-    .. math:: (K \hat c + K + 1) / \Omega
-
-    draft_tokens: mean K, all drafts of a union together. [tokens]
-    flops_ratio: ĉ, draft FLOPs per token ÷ target FLOPs per token. [ratio]
-    tokens_per_step: Ω. [tokens]
-
-    >>> round(operations_ratio(4, 0.1, 3.71), 2)
-    1.46
-
-    Leviathan, Kalman, Matias, ICML 2023, theorem 3.11, arXiv:2211.17192, with measured Ω.
-    """
-    return (draft_tokens * flops_ratio + draft_tokens + 1.0) / tokens_per_step
 
 
 def economics(scenario: Scenario, rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -72,8 +56,7 @@ def _is_plain(scenario: Scenario, row: Row) -> bool:
 def _of(scenario: Scenario, row: Row, plain: Row | None) -> dict[str, Any]:
     spec = scenario.deployments[row["deployment"]]
     cost = None if spec.economics is None else spec.economics.one_time_usd
-    known = plain is not None and row[BY_LOAD] is not None
-    saving = plain[BY_LOAD] - row[BY_LOAD] if plain is not None and known else None
+    saving = None if plain is None or row[BY_LOAD] is None else plain[BY_LOAD] - row[BY_LOAD]
     return {
         "deployment": row["deployment"],
         "against": plain["deployment"] if plain is not None else None,

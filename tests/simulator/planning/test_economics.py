@@ -5,7 +5,8 @@ import pytest
 from app.commands.estimate import estimated
 from scenarios.load import load_scenario
 from simulator.errors import ScenarioError
-from simulator.planning.economics import economics, months_to_pay_back, operations_ratio
+from simulator.physics.acceptance import operations_ratio
+from simulator.planning.economics import economics, months_to_pay_back
 from simulator.planning.estimate import estimate
 from simulator.planning.when import surface
 
