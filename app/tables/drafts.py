@@ -25,8 +25,8 @@ def budget_notes(rows: Sequence[Row]) -> Iterator[Note]:
     if alone:
         yield (
             ", ".join(dict.fromkeys(str(row["deployment"]) for row in alone)),
-            "no single draft of the same budget (±20 % of the bytes, same GPU) beside it: nothing says that several "
-            "are better",
+            f"no single draft of the same budget (±{percent(SAME_BUDGET)} of the bytes, same GPU) beside it: nothing "
+            "says that several are better",
         )
 
 

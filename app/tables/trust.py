@@ -9,6 +9,8 @@ SHOWN = ("ttft_s.p50", "ttft_s.p95", "tpot_s.p50", "tpot_s.p95")
 """Percentiles that a table shows whatever the target says."""
 WANTED = 0.05
 """Half-width of an interval, as a share of the figure, above which more replications are suggested."""
+EDGE = 0.01
+"""Share of the capacity by which its search may miss the load that a deployment just holds."""
 MOST_SUGGESTED = 100
 """Replications beyond which longer ones are suggested."""
 
@@ -22,12 +24,23 @@ def trust_notes(rows: Sequence[Row], shown: Sequence[str] = SHOWN) -> Iterator[N
     yield from _too_few(rows, shown)
     yield from _too_wide(rows)
     yield from _beyond_measured(rows)
+    edge = _named([row for row in rows if _at_the_edge(row)])
+    if edge:
+        yield edge, "the load is about all it holds: held says what most replications do, the capacity is their mean"
     fragile = _named([row for row in rows if row.get("holds_slo") and row.get("holds_if_slower") is False])
     if fragile:
         yield fragile, "holds as predicted, but no longer if steps are as slow as the model's error allows (95 %)"
     growing = _named([row for row in rows if row.get("saturated")])
     if growing:
         yield growing, "saturated: its latencies grow with the length of the run and have no mean; “> x” is this run's"
+
+
+def _at_the_edge(row: Row) -> bool:
+    """Whether the load is held above the mean capacity, or not held below it."""
+    used: float | None = row.get("utilisation")
+    if used is None or row.get("replication") == "estimate" or abs(used - 1.0) <= EDGE:
+        return False
+    return bool(row.get("holds_slo")) == (used > 1.0)
 
 
 def _beyond_measured(rows: Sequence[Row]) -> Iterator[Note]:

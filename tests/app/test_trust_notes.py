@@ -96,3 +96,18 @@ def test_a_percentile_of_too_few_samples_is_marked_in_the_table():
 
     assert "~400 ms" in table
     assert "~100 ms" not in table
+
+
+def test_a_load_at_the_edge_says_which_of_its_two_answers_is_a_majority():
+    rows = [
+        toys.row("a", utilisation=1.03),
+        toys.row("b", utilisation=0.97, holds_slo=False),
+        toys.row("c", utilisation=1.004),
+        toys.row("d", utilisation=1.03, holds_slo=False),
+    ]
+
+    (note,) = said(*rows)
+
+    assert (
+        note == "a, b: the load is about all it holds: held says what most replications do, the capacity is their mean"
+    )
