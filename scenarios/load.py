@@ -146,12 +146,17 @@ def _bases(file: Node) -> dict[str, str]:
 
 
 def _own_problems(problems: list[Problem], bases: dict[str, str], broken: Sequence[str]) -> Iterator[Problem]:
-    """Problems without those of a deployment that lacks something only because the one that it extends does."""
-    missing = {problem.where for problem in problems if problem.message.startswith("missing")}
+    """Problems without those that a deployment has only because the one that it extends does.
+
+    What it lacks, or breaks as a whole, has no line of the other's; an inherited value has.
+    """
+    told = {f"{problem.where}.": problem.message for problem in problems}
     for problem in problems:
-        home = max((place for place in bases if problem.where.startswith(place)), key=len, default="")
-        inherited = home in broken or (home and bases[home] + problem.where.removeprefix(home) in missing)
-        if problem.where not in missing or not inherited:
+        where, missing = f"{problem.where}.", problem.message.startswith("missing")
+        home = max((place for place in bases if where.startswith(place)), key=len, default="")
+        base = told.get(bases[home] + where.removeprefix(home), "") if home else ""
+        lacks = missing and (home in broken or base.startswith("missing"))
+        if not lacks and (where != home or base != problem.message):
             yield problem
 
 

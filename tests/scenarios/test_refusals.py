@@ -14,6 +14,7 @@ CHAIN = "{shape: chain, draft_tokens: 2}"
 LENGTHS = "{kind: empirical, table: azure-conv-2023}"
 HORIZON = "horizon: {requests: 100, warmup_requests: 10}"
 TARGET = "target: {model: llama-3.1-8b, weights: bf16}"
+POOL = "placement: {kind: dedicated, gpus: 1, link: pcie, shared_by: 2}"
 
 REFUSED = [
     # unknown keys, nearest first
@@ -229,6 +230,7 @@ def test_a_mistake_is_refused_with_place_value_and_way_out(old, new, part):
         ("policy: vllm", "policy: vlm", "policy: vlm"),
         ("extends: plain", "extends: plan", "extends: plan"),
         (PRICE, "#", "plain:"),
+        ("draft_tokens: 2}", f"draft_tokens: 2}}\n      {POOL}\n  again: {{extends: spec, gpu: b200-sxm}}", "spec:"),
     ],
 )
 def test_a_mistake_is_told_with_its_line_and_only_once(old, new, wrong):
