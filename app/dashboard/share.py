@@ -63,18 +63,16 @@ def _with_numbers(value: Any, *, keys: bool = False) -> Any:
     return {_number(key) if keys else key: _with_numbers(inner, keys=key in _BY_NUMBER) for key, inner in value.items()}
 
 
-def _number(text: str) -> int | float | str:
-    """A number that stands as a text; any other text as it is.
+def _number(text: str) -> int | str:
+    """A whole number that stands as a text; any other text as it is, for a file has it in quotes.
 
     >>> _number("4000"), _number("0.5"), _number("all")
-    (4000, 0.5, 'all')
+    (4000, '0.5', 'all')
     """
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    try:
+        return int(text)
+    except ValueError:
+        return text
 
 
 def _unpacked(packed: str) -> str:
