@@ -87,3 +87,12 @@ def test_a_draft_that_is_switched_off_still_costs_its_part_of_every_step():
     without = tokens_per_s({"kind": "fixed"}, 8, draft_tokens=0)
 
     assert 0.9 * without < tokens_per_s(off, 8) <= without
+
+
+def test_with_drafts_switched_off_tokens_come_one_by_one():
+    off = {"kind": "by_batch", "schedule": [[1, 4096, 0]]}
+
+    loop = {"kind": "closed_loop", "concurrency": 8}
+    row, plain = (estimate(scenario(*of), "it") for of in ((off, loop), ({"kind": "fixed"}, loop, 0)))
+
+    assert row["itl_s"]["p50"] == pytest.approx(plain["itl_s"]["p50"], rel=0.1)

@@ -70,6 +70,13 @@ def test_what_a_union_accepts_may_be_any_that_its_drafts_allow():
     assert load_text(CHAT, measured).points
 
 
+def test_a_union_is_held_to_no_draft_whose_acceptance_depends_on_the_prompt():
+    long = "code: {survival: [0.8, 0.6], by_context: {100: 0.3, 8000: 0.3}}, prose: {survival: [0.5, 0.3]}"
+    measured = several("{kind: union, survival: {code: [0.3, 0.2], prose: [0.6, 0.4]}}", long, long)
+
+    assert load_text(CHAT, measured).points
+
+
 def test_a_draft_that_nobody_is_routed_to_is_refused():
     said = refused(several(routed("{all: general}"), coder=ONE))
 

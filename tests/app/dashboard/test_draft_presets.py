@@ -28,6 +28,12 @@ def test_a_draft_of_the_list_is_called_by_its_name(name):
     assert chosen_draft(DraftSpeculation.model_validate(PRESETS[name].mapping())) == name
 
 
+def test_a_draft_of_the_list_with_more_said_of_it_is_ones_own():
+    more = PRESETS["MTP module"].mapping() | {"policy": {"kind": "goodput"}}
+
+    assert chosen_draft(DraftSpeculation.model_validate(more)) == "mtp head, chain of 2"
+
+
 def test_a_draft_of_ones_own_is_called_by_its_words(chat):
     assert chosen_draft(chat.deployments["h200-spec"].speculation) == "llama-3.2-1b, chain of 4"
     assert chosen_draft(NoSpeculation(kind="none")) == NO_DRAFT
