@@ -28,12 +28,14 @@ def test_a_link_holds_the_whole_scenario(name):
 
 def test_what_is_given_by_number_comes_back_by_number():
     accepted = "histogram: {0: 3, 1: 4, 2: 5}, drafted: {1: 2, 2: 10}"
-    factors = "by_temperature: {'0': 1, '0.5': 0.9}, by_context: {100: 1, 8000: 0.9}"
+    factors = "by_temperature: {0: 1, '0.5': 0.9}, by_context: {100: 1, 8000: 0.9}"
     place = "deployments.spec.speculation.drafts.small.acceptance"
     loaded = load_text(CHAT, f"{place}.prose={{{accepted}}}", f"{place}.code={{survival: [0.8, 0.6], {factors}}}",
                        "workload.temperature=0.25")  # fmt: skip
+    again = decode(encode(mapping_of(loaded)))
 
-    assert from_mapping(decode(encode(mapping_of(loaded)))).points == loaded.points
+    assert again == mapping_of(loaded)
+    assert from_mapping(again).points == loaded.points
 
 
 def test_a_link_of_a_built_in_scenario_fits_into_a_message():
