@@ -16,6 +16,7 @@ import torch
 from calibration.measure import measure, parser
 from calibration.measuring import session, store
 from calibration.measuring.noise import drift, half_width, repeats, verdict
+from calibration.measuring.padded import assume
 from calibration.measuring.points import Bounds, Point, points
 from calibration.measuring.session import Pace, measure_steps
 from calibration.measuring.steps import Stage, Taken
@@ -25,6 +26,7 @@ from engine.drafters.union import Union
 from engine.loop import EngineOptions
 from engine.model import Model
 from engine.scheduler import Limits
+from engine.sequence import Request, SequenceState
 from engine.trace import StepCost, StepRow, StepShape
 from engine.trees import tree_of_widths
 from tests.engine.test_asynchronous import here
@@ -231,3 +233,14 @@ def test_one_hiccup_is_no_drift_and_few_visits_give_no_interval():
     assert drift({"a": [1.0, 1.0, 1.5, 1.5, 1.5]}) > 0.3
     assert repeats({"a": [1.0, 1.1], "b": [1.0]}) == pytest.approx(0.1)
     assert half_width([1.0, 1.0]) == float("inf")
+
+
+@pytest.mark.parametrize("name", ["head", "noisy_target"])
+def test_a_draft_of_a_union_does_not_compute_a_context_that_is_assumed(name):
+    weights = tiny_weights()
+    drafts = [make_drafter("lookup", weights), make_drafter(name, weights)]
+    sequence = SequenceState(0, Request(tuple(range(9)), 4), 2, 4, None, list(range(9)))
+
+    assume(Union(drafts), sequence)
+
+    assert len(drafts[1].catch_up(sequence).tokens) == 1

@@ -22,7 +22,9 @@ from calibration.drafts import Drafts
 from engine.drafters.union import Union
 from engine.trees import tree_of_widths
 from simulator.errors import ScenarioError
+from simulator.physics.draft import NO_DRAFT
 from simulator.physics.step import StepShape
+from simulator.physics.step_model import CatalogStepModel
 from simulator.spec.acceptance import Acceptance
 from simulator.spec.speculation import DraftSpeculation
 from tests.calibration.check.test_verdicts import compared
@@ -133,6 +135,17 @@ def test_a_drafter_that_always_guesses_right_costs_what_the_targets_pass_does_no
     assert never == pytest.approx(model.cost(shape).draft_s)
     assert always == 0.0
     assert half == pytest.approx((1.0 - 0.5**4) * never)
+
+
+def test_a_draft_that_is_slower_than_its_target_is_waited_for_where_every_guess_was_right():
+    """Drafting ahead takes K + 1 passes: the guess of the bonus token is one of them."""
+    model = predictor().steps(2)
+    slow = replace(model.draft, passes=lambda sequences, draft_tokens: (2.0, 0.0))
+    pass_s, _ = CatalogStepModel(model.target, NO_DRAFT, 2).decode_affine(4, 2)
+
+    always = drafting_ahead(CatalogStepModel(model.target, slow, 2), 1.0)
+
+    assert always.cost(StepShape(4, 12, 400.0, 0, 0, 0.0, 2)).draft_s == pytest.approx(3.0 - pass_s)
 
 
 # Acceptance that `calibrate acceptance` measured.
