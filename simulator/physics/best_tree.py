@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from simulator.errors import ScenarioError
 from simulator.physics.acceptance import conditional_from_survival
+from simulator.physics.placement import UNKNOWN_CONTEXT_TOKENS
 from simulator.physics.step_model import build_step_model
 from simulator.physics.survival import mean_survival
 from simulator.physics.trees import Path, child_chances, nodes_of
@@ -22,8 +23,6 @@ from simulator.spec.speculation import BestTree, Chain, DraftSpeculation, NodesT
 
 Floats = NDArray[np.float64]
 
-UNKNOWN_CONTEXT_TOKENS = 1024
-"""Context of a sequence for which a tree is chosen where no max_model_len is given, else half of that. Assumption."""
 _MOST_CHILDREN = 64
 _ONE_NODE: tuple[Path, ...] = ((0,),)
 

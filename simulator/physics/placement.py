@@ -24,10 +24,8 @@ from simulator.spec.speculation import DraftSpeculation
 ROUNDS = 30
 """Rounds of the fixed point of a pool's waiting time; it halves its error in each."""
 UNKNOWN_CONTEXT_TOKENS = 1024
-"""Context of a sequence at which a pool's queue is solved where no workload is known.
-
-Assumption, the one of the best tree.
-"""
+"""Context of a sequence at which a pool's queue is solved where no workload is known, and for which the best tree is
+chosen where no max_model_len is given. Assumption."""
 
 
 def synchronous_round_s(draft_s: float, verify_s: float, hop_s: float) -> float:
