@@ -28,7 +28,7 @@ class Users(Spec):
 class Plan(Spec):
     """The question of `specfleet plan`: every deployment of the file, in every choice of `vary`, is a candidate."""
 
-    vary: dict[str, tuple[Any, ...]] = {}
+    vary: dict[str, tuple[Any, ...]] = Field(default={})
     """Dotted path inside a deployment → the values that it may take. A deployment without the path is not varied by it.
     Replicas are not varied: the plan finds them."""
     users: Users | None = None
