@@ -1,0 +1,111 @@
+"""Simulations that confirm a plan: first of candidates that might be the cheapest, then of others worth a look.
+
+The estimate errs, so those next in cost are simulated too, the most promising first, until none is left that could cost
+less than the cheapest found if the estimate were too cautious by its error. Equal costs are no reason to look further.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from math import ceil
+
+from simulator.planning.estimate import steady_cluster
+from simulator.planning.fleet import fewest
+from simulator.planning.search.appraisal import Appraisal, Estimated
+from simulator.planning.search.asked import alone, at_rate
+from simulator.planning.search.field import Field
+from simulator.planning.search.pareto import front, latency_of
+from simulator.planning.search.rivals import Confirmed, Rivals, rivals_of
+from simulator.planning.search.trials import Run, Tried, figures, tried
+
+RUNS_OF_ONE = 8
+"""Runs that confirming a candidate is expected to take: four replications of two sizes."""
+
+REQUESTS_OF_A_UNIT = 200
+"""Simulated requests that take about as long as an estimate."""
+
+
+def confirmed(field: Field, found: Mapping[str, Appraisal], known: Mapping[str, Confirmed]) -> dict[str, Confirmed]:
+    """Candidates that are simulated, with those that were before."""
+    rivals, most = rivals_of(field, found, known), field.question.confirm
+    for name in rivals:
+        _confirm_next(rivals, name)
+    for name in list(_worth_a_look(rivals))[: max(most - len(rivals.done), 0)]:
+        _confirm_next(rivals, name)
+    return rivals.done
+
+
+def _confirm_next(rivals: Rivals, name: str) -> None:
+    field = rivals.field
+    field.meter.expect(expected_units(field, max(field.question.confirm - len(rivals.done), 1)))
+    rivals.done[name] = confirm(field, name, rivals.hoped[name], rivals.shortfall())
+
+
+def _worth_a_look(rivals: Rivals) -> Iterator[str]:
+    """The cheapest of every other GPU type, then those of the Pareto set of cost and GPUs and latency, by cost."""
+    field, specs = rivals.field, rivals.field.scenario.deployments
+    sizes = {name: of for name, of in rivals.hoped.items() if of.replicas <= field.most_replicas(name)}
+    seen = {specs[name].gpu for name, of in rivals.done.items() if of.replicas is not None}
+    first: dict[str, str] = {}
+    for name in sorted(sizes, key=lambda name: (field.usd_per_hour(name, sizes[name].replicas), name)):
+        first.setdefault(specs[name].gpu, name)
+    others = [name for gpu, name in first.items() if gpu not in seen]
+    return (name for name in dict.fromkeys([*others, *_front(field, sizes)]) if name not in rivals.done)
+
+
+def _front(field: Field, sizes: Mapping[str, Estimated]) -> list[str]:
+    latency = latency_of(field.scenario.slo)
+    return front(
+        {
+            name: (
+                field.usd_per_hour(name, of.replicas),
+                float(field.num_gpus(name, of.replicas)),
+                latency.of(of.row),
+            )
+            for name, of in sizes.items()
+        }
+    )
+
+
+def confirm(field: Field, name: str, of: Estimated, times: float = 1.0) -> Confirmed:
+    """The fewest replicas of a candidate that hold in simulation, sought from some times the estimate's."""
+    sizes: dict[int, Tried] = {}
+    most = field.most_replicas(name)
+
+    def holds(replicas: int) -> bool:
+        if replicas > most:
+            return False
+        size = _size(field, name, replicas, of)
+        if size is None:
+            return False
+        sizes[replicas] = size
+        return size.holds
+
+    replicas = fewest(holds, min(ceil(of.replicas * times - 1e-9), most))
+    if replicas is None:
+        return Confirmed(None, sizes, None)
+    size = sizes[replicas]
+    needed = field.asked.needed(size.offered_req_per_s)
+    return Confirmed(replicas, sizes, figures(size, needed, field.simulate, field.executor, _counts(field)))
+
+
+def _size(field: Field, name: str, replicas: int, of: Estimated) -> Tried | None:
+    """A number of replicas in simulation; None where its users ask for more than it can serve."""
+    scenario = alone(field.scenario, name, replicas)
+    rate = of.rate_per_s if field.asked.users is None else field.asked.offered(steady_cluster(scenario, name))
+    if rate is None:
+        return None
+    rates = (rate, field.asked.needed(rate))
+    return tried(at_rate(scenario, rate), rates, field.simulate, field.executor, _counts(field))
+
+
+def _counts(field: Field) -> Callable[[Run], None]:
+    return lambda task: field.meter.did(_units(field))
+
+
+def expected_units(field: Field, candidates: int) -> int:
+    """Units of progress that simulating so many candidates takes, if each takes the usual runs."""
+    return candidates * RUNS_OF_ONE * _units(field)
+
+
+def _units(field: Field) -> int:
+    """Units of progress of a run."""
+    return max(field.scenario.workload.horizon.requests // REQUESTS_OF_A_UNIT, 1)

@@ -1,0 +1,181 @@
+"""A plan: from a load and a latency target to the cheapest cluster that holds it.
+
+Bounds leave out candidates that cannot hold, or cost too much whatever the load does; estimates give each of the rest
+its fewest replicas; simulations under common random streams confirm those that might be the cheapest, and some of the
+Pareto set. Same scenario and question, same answer, whatever executor the work runs on.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from math import inf
+from typing import Any
+
+from simulator.planning.draft_schedule import draft_schedule
+from simulator.planning.provenance import provenance
+from simulator.planning.replication import Simulate
+from simulator.planning.search.answer import PlanResult
+from simulator.planning.search.appraisal import Appraisal
+from simulator.planning.search.asked import alone, at_rate
+from simulator.planning.search.confirm import confirmed, expected_units
+from simulator.planning.search.field import ROUNDING, Field, field_of
+from simulator.planning.search.flip import binds, flips, preference, runner_up
+from simulator.planning.search.pareto import front, latency_of
+from simulator.planning.search.points import Point, points_of
+from simulator.planning.search.ranking import anew, appraisals
+from simulator.planning.search.relax import nearest, ways_out
+from simulator.planning.search.rivals import Confirmed, rivals_of
+from simulator.planning.search.tasks import Meter
+from simulator.planning.study import Progress
+from simulator.run import simulate_once, with_best_trees
+from simulator.spec.plan import Plan
+from simulator.spec.scenario import Scenario
+
+
+def plan(
+    scenario: Scenario,
+    question: Plan,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    *,
+    simulate: Simulate = simulate_once,
+) -> PlanResult:
+    """Search for the cheapest cluster that holds the load of a scenario.
+
+    scenario: its deployments are the candidates; their replicas mean nothing.
+    executor: where the work runs; None: here, one after the other.
+    progress: called with the units done and those there are, a unit being an estimate or as much simulation.
+
+    Raises ScenarioError for a load that no plan can be for, CatalogError where a price is missing.
+    """
+    started = time.perf_counter()
+    scenario = with_best_trees(scenario)
+    field = field_of(scenario, question, executor, Meter(progress, len(scenario.deployments)), simulate)
+    found, done = _searched(field)
+    points = points_of(field, found, done)
+    choice = _choice(field, points)
+    ways = [] if choice is not None else ways_out(field, found, done)
+    field.meter.expect(0)
+    return PlanResult(
+        scenario=scenario,
+        question=question,
+        points=points,
+        choice=choice,
+        **_beside(field, choice, points),
+        counts=_counts(points),
+        confidence=None if choice is None else confidence(field, choice, found, done),
+        nearest=None if choice is not None else nearest(field, found, ways),
+        relax=[way.as_json(field) for way in ways],
+        draft_schedule=None if choice is None else _schedule(choice, scenario),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _searched(field: Field) -> tuple[dict[str, Appraisal], dict[str, Confirmed]]:
+    """Appraisals and simulations; what was left out is asked again where it might be cheaper than all that hold."""
+    field.meter.expect(len(field.twins) + expected_units(field, field.question.confirm))
+    found = appraisals(field)
+    done = confirmed(field, found, {})
+    best = _least(field, found, done)
+    left = [
+        name
+        for name, of in found.items()
+        if of.bound is not None and of.bound.misses is None and not of.asked
+        if field.usd_per_hour(name, of.least_replicas) * ROUNDING < best
+    ]
+    if left:
+        found |= anew(field, left)
+        done = confirmed(field, found, done)
+    return found, done
+
+
+def _least(field: Field, found: Mapping[str, Appraisal], done: Mapping[str, Confirmed]) -> float:
+    """Cost of what would be chosen now; inf where nothing would be [USD/h]."""
+    if field.question.confirm:
+        return rivals_of(field, found, done).least_cost()
+    return min((p.cost for p in points_of(field, found, done) if p.holds), default=inf)
+
+
+def _choice(field: Field, points: tuple[Point, ...]) -> Point | None:
+    """The cheapest that holds: in simulation, unless nothing was to be simulated."""
+    trusted = [point for point in points if point.holds and (point.method == "simulated" or not field.question.confirm)]
+    return min(trusted, key=preference, default=None)
+
+
+def _trusted(field: Field, point: Point) -> bool:
+    """Whether a point is worth telling: it holds, in simulation where the estimate does not know the load."""
+    return point.holds and (point.method == "simulated" or field.estimates_hold or not field.question.confirm)
+
+
+def _beside(field: Field, choice: Point | None, points: tuple[Point, ...]) -> dict[str, Any]:
+    """What is told beside the choice."""
+    latency = latency_of(field.scenario.slo)
+    trusted = tuple(point for point in points if _trusted(field, point))
+    sizes = {point.name: (point.cost, float(point.num_gpus or 0), latency.of(point.row or {})) for point in trusted}
+    pareto = tuple(front(sizes))
+    others = {
+        f"{which}_gpu": None if choice is None else runner_up(choice, trusted, same_gpu=which == "same")
+        for which in ("other", "same")
+    }
+    second = others["other_gpu"] or others["same_gpu"]
+    told = dict.fromkeys([point.name for point in (choice, second) if point is not None] + list(pareto))
+    known = {name: field.scenario.deployments[name] for name in told or _one_of_each_gpu(field)}
+    return {
+        "runner_up": second,
+        "runner_ups": {which: None if point is None else point.name for which, point in others.items()},
+        "pareto": pareto,
+        "latency": latency,
+        "flip": [] if choice is None else flips(field, choice, trusted),
+        "binds": None if choice is None else binds(choice),
+        "provenance": provenance(field.scenario.model_copy(update={"deployments": known})),
+    }
+
+
+def _one_of_each_gpu(field: Field) -> list[str]:
+    """The first candidate of each GPU type: where nothing holds, no more is told of what the figures rest on."""
+    first: dict[str, str] = {}
+    for name, spec in field.scenario.deployments.items():
+        first.setdefault(spec.gpu, name)
+    return list(first.values())
+
+
+def _counts(points: tuple[Point, ...]) -> dict[str, int]:
+    """What became of the candidates."""
+    by_method = Counter(point.method for point in points)
+    bounded, estimated, simulated = (by_method[method] for method in ("bound", "estimated", "simulated"))
+    return {"candidates": len(points), "bounded": bounded, "estimated": estimated, "simulated": simulated}
+
+
+def _schedule(choice: Point, scenario: Scenario) -> dict[str, Any]:
+    """Best K by batch and context of the choice, at the load that it gets."""
+    assert choice.replicas is not None
+    assert choice.offered_req_per_s is not None
+    served = at_rate(alone(scenario, choice.name, choice.replicas), choice.offered_req_per_s)
+    return draft_schedule(served, choice.name).as_json()
+
+
+def confidence(
+    field: Field, choice: Point, found: Mapping[str, Appraisal], done: Mapping[str, Confirmed]
+) -> dict[str, Any] | None:
+    """How sure it is that the choice holds, and that nothing is cheaper; None where nothing was simulated."""
+    if choice.tried is None:
+        return None
+    held, count, (low, high) = choice.tried.held, len(choice.tried.outcomes), choice.tried.interval
+    rivals = rivals_of(field, found, done)
+    unsure = [name for name in rivals.hoped if rivals.might_cost_less(name, choice.cost)]
+    slower = None if choice.row is None else choice.row["holds_if_slower"]
+    sentence = f"holds in {held} of {count} replications, so in {low:.0%} to {high:.0%} of all (95 %)"
+    if slower is not None:
+        sentence += f"; with steps as slow as the model may err it {'still holds' if slower else 'no longer holds'}"
+    if unsure:
+        sentence += f"; {len(unsure)} that may cost less were not simulated: raise plan.confirm"
+    return {
+        "held": held,
+        "replications": count,
+        "holds_share": held / count,
+        "interval": [low, high],
+        "holds_if_slower": slower,
+        "not_simulated": unsure,
+        "sentence": sentence,
+    }

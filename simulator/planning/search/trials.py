@@ -1,0 +1,168 @@
+"""Whether so many replicas hold the load in simulation: replications one after the other until it is clear.
+
+A size holds where the 95 % interval of the share of replications that hold (Wilson) lies above one half, and does not
+where it lies below, which takes at least four of them; one that is not clear after the most replications counts as not
+holding, so that what is bought holds for sure more often than not. Replication r sees the same requests and luck
+whatever the candidate and its size.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from simulator.outcome.aggregate import aggregate_rows
+from simulator.outcome.interval import wilson
+from simulator.outcome.report import Row, replication_row
+from simulator.outcome.slo import Verdict, verdict
+from simulator.planning.context import row_context
+from simulator.planning.model_error import model_error, widened
+from simulator.planning.replication import Simulate
+from simulator.planning.search.tasks import run_all
+from simulator.run import step_times_of
+from simulator.spec.scenario import Scenario
+
+AT_FIRST = 4
+"""Replications that are simulated at once: fewer are never clear."""
+
+AT_A_TIME = 2
+"""Replications by which more are added."""
+
+MOST_TIMES = 2
+"""Most replications ÷ those of the scenario."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One replication of one cluster; picklable."""
+
+    scenario: Scenario
+    """Of this cluster alone, with its replicas, at the load that is offered to it."""
+    deployment: str
+    replication: int
+    rate_per_s: float
+    """Load that is simulated [requests/s]."""
+    simulate: Simulate
+
+
+class Outcome(NamedTuple):
+    """What came of a run."""
+
+    verdict: Verdict
+    row: Row
+
+
+def run(task: Run) -> Outcome:
+    """Simulate."""
+    scenario, name = task.scenario, task.deployment
+    records = task.simulate(scenario, name, task.replication, rate_per_s=task.rate_per_s)
+    row = replication_row(
+        records,
+        row_context(scenario, name, "base"),
+        task.replication,
+        model=step_times_of(scenario.deployments[name], scenario.workload),
+        offered_req_per_s=task.rate_per_s,
+    )
+    return Outcome(verdict(records, scenario.slo, open_loop=True), row)
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A size of a candidate, simulated."""
+
+    scenario: Scenario
+    """Of this cluster alone, at the load that is offered to it."""
+    offered_req_per_s: float
+    outcomes: tuple[Outcome, ...]
+    """By replication, at the load that must hold."""
+
+    @property
+    def held(self) -> int:
+        """Replications that hold."""
+        return sum(outcome.verdict.holds for outcome in self.outcomes)
+
+    @property
+    def holds(self) -> bool:
+        """Whether it counts as holding: clearly, or in every one of too few replications to be clear."""
+        return answer(self.held, len(self.outcomes)) is True or self.held == len(self.outcomes)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the share of replications that hold."""
+        return wilson(self.held, len(self.outcomes))
+
+    @property
+    def worst(self) -> str:
+        """What most often comes nearest to its limit, as `ttft_s.p95`, or goes furthest beyond it."""
+        return Counter(outcome.verdict.worst for outcome in self.outcomes).most_common(1)[0][0]
+
+    @property
+    def pressure(self) -> float:
+        """Latency ÷ limit of what is worst, mean over the replications."""
+        return sum(outcome.verdict.pressure for outcome in self.outcomes) / len(self.outcomes)
+
+
+def answer(held: int, replications: int) -> bool | None:
+    """Whether a size holds, from the replications that did; None while that is not clear.
+
+    >>> answer(4, 4), answer(0, 4), answer(3, 4), answer(7, 8)
+    (True, False, None, True)
+    """
+    low, high = wilson(held, replications)
+    return True if low > 0.5 else False if high < 0.5 else None
+
+
+def tried(
+    scenario: Scenario,
+    rates: tuple[float, float],
+    simulate: Simulate,
+    executor: Executor | None,
+    did: Callable[[Run], None] = lambda task: None,
+) -> Tried:
+    """Simulate a cluster until it is clear whether it holds.
+
+    scenario: of this cluster alone, with its replicas, at the load that is offered to it.
+    rates: the load that is offered, and the load that must hold [requests/s].
+    """
+    (name,) = scenario.deployments
+    outcomes: tuple[Outcome, ...] = ()
+    for batch in batches(scenario.replications):
+        runs = [Run(scenario, name, replication, rates[1], simulate) for replication in batch]
+        outcomes += tuple(run_all(run, runs, executor, did))
+        if answer(sum(outcome.verdict.holds for outcome in outcomes), len(outcomes)) is not None:
+            break
+    return Tried(scenario, rates[0], outcomes)
+
+
+def batches(replications: int) -> Sequence[range]:
+    """Replications that are simulated together, one batch after the other.
+
+    >>> batches(3)
+    [range(0, 4), range(4, 6)]
+    >>> batches(1)
+    [range(0, 2)]
+    """
+    most = MOST_TIMES * replications
+    edges = [0, *range(AT_FIRST, most, AT_A_TIME), most]
+    return [range(start, end) for start, end in pairwise(edges)]
+
+
+def figures(
+    size: Tried, needed: float, simulate: Simulate, executor: Executor | None, did: Callable[[Run], None]
+) -> Row:
+    """A size's figures at the load that is offered, over as many replications, with the step model's error.
+
+    needed: load at which it was tried [requests/s]; where it is that which is offered, nothing is simulated anew.
+    """
+    (name,) = size.scenario.deployments
+    outcomes = size.outcomes
+    if needed != size.offered_req_per_s:
+        runs = [
+            Run(size.scenario, name, replication, size.offered_req_per_s, simulate)
+            for replication in range(len(outcomes))
+        ]
+        outcomes = tuple(run_all(run, runs, executor, did))
+    row = aggregate_rows([outcome.row for outcome in outcomes])
+    return widened(row, model_error(size.scenario, name))
