@@ -8,10 +8,9 @@ from calibration.importers.intervals import (
     Interval,
     requests_interval,
     spread_over_requests,
-    steps_interval,
-    wilson,
 )
 from simulator.errors import ScenarioError
+from simulator.outcome.interval import steps_interval, wilson
 from simulator.physics.curves import survival_of_histogram
 
 DIGITS = 4

@@ -1,7 +1,6 @@
 """Intervals of acceptance figures, and the spread of acceptance over requests; each says how it was found."""
 
 from collections.abc import Mapping, Sequence
-from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,40 +11,12 @@ from simulator.physics.spread import mean_over_steps, spread_survival
 
 Interval = tuple[float, float]
 Histogram = Mapping[int, int]
-Z95 = 1.959964
-"""Standard deviations within which 95 % of a normal law lie."""
 RESAMPLES = 2000
 """Times that requests are drawn anew."""
 WIDEST_SPREAD, SPREAD_STEP = 3.0, 0.05
 """Grid over which the likelihood is looked at [log-odds]."""
 CHI2_95 = 3.841459
 """95 % quantile of χ² with one degree of freedom: a profile likelihood falls by half of it."""
-
-
-def wilson(successes: int, trials: int) -> Interval:
-    """95 % interval of a share [0 to 1].
-
-    >>> [round(x, 3) for x in wilson(5, 10)]
-    [0.237, 0.763]
-
-    Wilson, JASA 22, 1927.
-    """
-    share, z2 = successes / trials, Z95 * Z95 / trials
-    middle = (share + z2 / 2) / (1 + z2)
-    half = Z95 * sqrt(share * (1 - share) / trials + z2 / (4 * trials)) / (1 + z2)
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def steps_interval(histogram: Histogram) -> Interval:
-    """95 % interval of tokens per step from the steps' own scatter, each step taken for itself [tokens].
-
-    Too narrow where requests differ from each other; `requests_interval` is not.
-    """
-    steps = sum(histogram.values())
-    mean = sum(j * n for j, n in histogram.items()) / steps
-    variance = sum(n * (j - mean) ** 2 for j, n in histogram.items()) / max(steps - 1, 1)
-    half = Z95 * sqrt(variance / steps)
-    return max(1.0, 1.0 + mean - half), min(1.0 + max(histogram), 1.0 + mean + half)
 
 
 def requests_interval(requests: Sequence[Histogram], seed: int = 0) -> Interval:

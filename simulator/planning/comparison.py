@@ -11,10 +11,10 @@ from math import exp, hypot, log
 from statistics import NormalDist
 from typing import Any
 
-from simulator.outcome.interval import t_interval
+from simulator.outcome.interval import NORMAL_QUANTILE, t_interval
 from simulator.outcome.reasons import why_line
 from simulator.outcome.report import Row
-from simulator.planning.model_error import NORMAL_QUANTILE, ModelError
+from simulator.planning.model_error import ModelError
 
 TOO_CLOSE = "too close to call"
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from simulator.catalog.load import load_model
 from simulator.outcome.aggregate import flatten
-from simulator.outcome.interval import CONFIDENCE
+from simulator.outcome.interval import CONFIDENCE, NORMAL_QUANTILE
 from simulator.outcome.latency import METRICS
 from simulator.outcome.report import Row, empty_row
 from simulator.planning.context import row_context, why_unfit
@@ -23,9 +23,6 @@ from simulator.run import step_model_of
 from simulator.spec.deployment import Deployment
 from simulator.spec.profile import Error, HeldOut, Profile
 from simulator.spec.scenario import Scenario
-
-NORMAL_QUANTILE = 1.959964
-"""|z| stays below it with a chance of 95 %."""
 
 MOVED = (
     *METRICS, "req_per_s", "input_tokens_per_s", "output_tokens_per_s", "total_tokens_per_s",
@@ -104,6 +101,11 @@ def error_known(scenario: Scenario, name: str) -> StepError | None:
     """The same of a deployment of a scenario, by how its requests arrive."""
     queued = scenario.workload.arrivals.kind == "queued_at_once"
     return step_error(scenario.deployments[name], queued_at_once=queued)
+
+
+def error_kind(deployment: Deployment) -> str:
+    """What deployments have in common that err together: GPU type, engine, and the layers of the target."""
+    return f"{deployment.gpu} {deployment.engine.policy} {_architecture(deployment.target.model)}"
 
 
 def _others(groups: Sequence[HeldOut], rows: int) -> str:
@@ -185,12 +187,11 @@ def _error(scenario: Scenario, name: str, clusters: Clusters, plain: Row) -> Mod
     fast_cluster.capacity(capacity * known.step)
     slow_cluster.capacity(capacity / known.step)
     fast, slow = (estimate_row(scenario, name, cluster) for cluster in (fast_cluster, slow_cluster))
-    deployment = scenario.deployments[name]
     return ModelError(
         known=known,
         factors=_with_ttft(dict(_factors(*(flatten(row) for row in (fast, plain, slow)))), known.ttft),
         holds_if_slower=bool(slow["holds_slo"]),
-        kind=f"{deployment.gpu} {deployment.engine.policy} {_architecture(deployment.target.model)}",
+        kind=error_kind(scenario.deployments[name]),
     )
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from calibration.importers.finding import RequestCounts, from_counts
-from calibration.importers.intervals import requests_interval, spread_over_requests, steps_interval, wilson
+from calibration.importers.intervals import requests_interval, spread_over_requests
 from calibration.importers.options import ReadOptions
 from calibration.importers.read import read_acceptance
+from simulator.outcome.interval import steps_interval, wilson
 from simulator.physics.spread import mean_over_steps, spread_survival
 from tests.calibration.importers import samples
 
