@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-STREAMS = ("arrivals", "lengths", "classes", "thinning", "acceptance", "bursts")
+STREAMS = ("arrivals", "lengths", "classes", "thinning", "acceptance", "bursts", "inputs")
 """Purposes that have random numbers of their own, in the order of their spawn keys: new ones come last."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
