@@ -94,7 +94,7 @@ def resolve_price(deployment: Deployment) -> ResolvedPrice:
 
     Raises CatalogError when the list does not hold the deployment's GPU.
     """
-    return _resolved(deployment.price, deployment.gpu)
+    return resolved(deployment.price, deployment.gpu)
 
 
 def resolve_draft_price(deployment: Deployment) -> ResolvedPrice:
@@ -104,10 +104,14 @@ def resolve_draft_price(deployment: Deployment) -> ResolvedPrice:
     """
     pool = deployment.draft_pool
     own = None if pool is None else pool.price
-    return _resolved(deployment.price if own is None else own, deployment.draft_gpu)
+    return resolved(deployment.price if own is None else own, deployment.draft_gpu)
 
 
-def _resolved(price: AnyPrice, gpu: str) -> ResolvedPrice:
+def resolved(price: AnyPrice, gpu: str) -> ResolvedPrice:
+    """What a GPU costs by a price as a scenario states it.
+
+    Raises CatalogError when the list that it names does not hold the GPU.
+    """
     if isinstance(price, Price):
         return ResolvedPrice(price.usd_per_gpu_hour, price.basis, price.source, price.as_of.isoformat())
     if isinstance(price, int | float):

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from simulator.spec.base import Count, CountOrZero, Fraction, NotNegative, Positive, Spec
+from simulator.spec.fleet import Fleet
 
 
 class Budget(Spec):
@@ -40,6 +41,8 @@ class Plan(Spec):
     budget: Budget | None = None
     confirm: Count = 6
     """Most candidates that are simulated, those of the Pareto set first; the others keep their estimate."""
+    fleet: Fleet | None = None
+    """Contracts and hours for what the cluster costs a month; without it every hour is paid at the offer's price."""
 
     @model_validator(mode="after")
     def _not_the_answer(self) -> Self:
