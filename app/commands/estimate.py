@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.options import Debug, File, Json, Quiet, Sets
+from app.commands.sensitivity import Asked, Bursts, Draws, Sensitivity, Within, show_sensitivity
+from app.options import Debug, File, Jobs, Json, Quiet, Sets
 
 if TYPE_CHECKING:
     from scenarios.load import LoadedScenario, Point
@@ -23,6 +24,11 @@ def estimate(
     as_json: Json = False,
     sets: Sets = None,
     surface: WhenToSpeculate = False,
+    sensitivity: Sensitivity = False,
+    draws: Draws = 200,
+    within: Within = None,
+    bursts: Bursts = False,
+    jobs: Jobs = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -33,6 +39,7 @@ def estimate(
       specfleet estimate h200_vs_b200_chat
       specfleet estimate chat.yaml --set deployments.h200.replicas=4 --json
       specfleet estimate chat.yaml --surface
+      specfleet estimate chat.yaml --sensitivity --within rate=0.5..2
     """
     from app.console import print_json
     from app.loading import load
@@ -42,6 +49,9 @@ def estimate(
     loaded = load(file, sets or ())
     if surface:
         show_surfaces(loaded, as_json=as_json)
+        return
+    if sensitivity or within or bursts:
+        show_sensitivity(loaded, Asked(draws, within or (), bursts, jobs, quiet), as_json=as_json)
         return
     summary = estimated(loaded)
     if as_json:
