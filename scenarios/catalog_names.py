@@ -7,7 +7,7 @@ from scenarios.problems import Path, Problem, dotted, shown, way_out
 from scenarios.yaml_nodes import Node, child
 from simulator.catalog import load
 from simulator.catalog.own import looked_in
-from simulator.errors import CatalogError
+from simulator.errors import CatalogError, ScenarioError
 
 PLACES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("workload", "lengths", "table"), "lengths"),
@@ -43,11 +43,32 @@ def priced_gpus(price_list: str) -> list[str]:
 
 
 def unknown_names(root: Node) -> Iterator[Problem]:
-    """What a resolved scenario names that the catalog does not hold."""
+    """What a resolved scenario names that the catalog does not hold, prices that a list lacks among it."""
+    yield from misnamed(root)
+    yield from unpriced(root)
+
+
+def misnamed(root: Node) -> Iterator[Problem]:
+    """Names that are none of the catalog."""
     for pattern, kind in PLACES:
         for path, node in _matching(root, pattern, ()):
-            if isinstance(node.value, str) and node.value not in known_names(kind):
+            if not isinstance(node.value, str):
+                continue
+            if kind == "models" and load.is_config(node.value):
+                yield from _unreadable(path, node, node.value)
+            elif node.value not in known_names(kind):
                 yield _problem(path, node, _unknown(node.value, kind))
+
+
+def _unreadable(path: Path, node: Node, file: str) -> Iterator[Problem]:
+    try:
+        load.load_model(file)
+    except ScenarioError as error:
+        yield _problem(path, node, str(error))
+
+
+def unpriced(root: Node) -> Iterator[Problem]:
+    """GPUs that the price list of their deployment does not have."""
     for path, node in _matching(root, ("deployments", "*"), ()):
         yield from _unpriced(path, node)
         yield from _unpriced((*path, "speculation", "placement"), child(child(node, "speculation"), "placement"))
@@ -56,7 +77,8 @@ def unknown_names(root: Node) -> Iterator[Problem]:
 def _unknown(name: str, kind: str) -> str:
     if kind == "gpus" and "mig" in name.lower().replace("_", "-").split("-"):
         return f"{shown(name)}: MIG is not modelled: a replica owns whole GPUs"
-    return f"no {_WORDS[kind]} {shown(name)} in the catalog; {way_out(name, known_names(kind))}; {looked_in()}"
+    or_file = "; or name the path of its config.json" if kind == "models" else ""
+    return f"no {_WORDS[kind]} {shown(name)} in the catalog; {way_out(name, known_names(kind))}; {looked_in()}{or_file}"
 
 
 def _unpriced(path: Path, deployment: Node | None) -> Iterator[Problem]:

@@ -1,5 +1,6 @@
 """Where scenario files are: the user's, and those that are built in and found by name."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import resources
@@ -13,6 +14,7 @@ SUFFIXES = (".yaml", ".yml")
 STARTER_FILE = "starter.yaml.tmpl"
 FOLDERS = ("article",)
 """Folders of built-in scenarios beside those that stand alone."""
+_PLAN_KEY = re.compile(r"^[\"']?plan[\"']?\s*:", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,22 @@ def _built_in(folder: str = "") -> dict[str, Traversable]:
 
 
 def builtin_names(folder: str = "") -> list[str]:
-    """Names of the built-in scenarios, by default of those that are in no folder."""
-    return list(_built_in(folder))
+    """Names of the built-in scenarios, by default of those that are in no folder; plan files are left out."""
+    return [name for name, entry in _built_in(folder).items() if not asks_plan(entry.read_text(encoding="utf-8"))]
+
+
+def builtin_plans() -> list[str]:
+    """Names of the built-in plan files."""
+    return [name for name, entry in _built_in().items() if asks_plan(entry.read_text(encoding="utf-8"))]
+
+
+def asks_plan(text: str) -> bool:
+    r"""Whether a file is one for `specfleet plan`, by its keys alone.
+
+    >>> asks_plan("name: a\nplan:\n  vary: {}\n"), asks_plan("name: plan\n")
+    (True, False)
+    """
+    return _PLAN_KEY.search(text) is not None
 
 
 def read_starter() -> str:
@@ -44,7 +60,7 @@ def read_starter() -> str:
 
 
 def find_scenarios(path: str | Path) -> list[str]:
-    """What to load for an argument: the YAML files of a folder in order of name, else the argument itself.
+    """What to run for an argument: the scenarios of a folder in order of name, else the argument itself.
 
     A built-in folder is found from anywhere, by its name or its path in a clone.
     """
@@ -52,12 +68,19 @@ def find_scenarios(path: str | Path) -> list[str]:
     if not _is(folder, Path.is_dir):
         name = _without_root(str(path).rstrip("/\\"))
         return builtin_names(name) if name in FOLDERS else [str(path)]
-    found = sorted(
-        str(entry) for entry in folder.iterdir() if entry.suffix in SUFFIXES and not entry.name.startswith(".")
-    )
+    files = sorted(entry for entry in folder.iterdir() if entry.suffix in SUFFIXES and not entry.name.startswith("."))
+    found = [str(entry) for entry in files if not _asks_plan(entry)]
     if not found:
-        raise ScenarioError(f"{path}: no scenario file (*.yaml) in this folder")
+        plans = "; its plan files are for `specfleet plan`" if files else ""
+        raise ScenarioError(f"{path}: no scenario file (*.yaml) in this folder{plans}")
     return found
+
+
+def _asks_plan(path: Path) -> bool:
+    try:
+        return asks_plan(path.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return False
 
 
 def read_source(path: str | Path, text: str | None = None) -> Source:
@@ -95,7 +118,7 @@ def _without_root(name: str) -> str:
 def _suggestions(name: str) -> str:
     stem = Path(name).name.removesuffix(".yaml")
     near = list(_near_files(Path(name)))
-    return way_out(stem, [*builtin_names(), *near])
+    return way_out(stem, [*_built_in(), *near])
 
 
 def _near_files(path: Path) -> Iterator[str]:

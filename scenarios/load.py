@@ -9,17 +9,21 @@ from pydantic import ValidationError
 
 from scenarios.asserts import parse_assert
 from scenarios.catalog_names import unknown_names
+from scenarios.config_paths import with_absolute_configs
 from scenarios.files import Source, read_source
 from scenarios.possible import impossible
+from scenarios.problems import Path as TreePath
 from scenarios.problems import Problem, dotted, fail, shown
 from scenarios.resolve import resolve_extends
 from scenarios.sets import apply_sets
+from scenarios.shape import FILE_KEYS
 from scenarios.sweep import points, read_axes
 from scenarios.wording import problems_of
 from scenarios.yaml_nodes import Node, child, parse_yaml, place_of, plain
 from simulator.errors import ScenarioError
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
+from simulator.spec.workload import Workload
 
 _TRACE = ("workload", "arrivals", "file")
 _ENOUGH_PROBLEMS = 200
@@ -32,6 +36,19 @@ class Point:
     label: dict[str, Any]
     """Dotted path → value; empty without a sweep."""
     scenario: Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file that was read, with sets applied, before anything in it is checked."""
+
+    source: Source
+    root: Node
+    seen: Node
+    """The same with `extends` written out."""
+    set_paths: list[TreePath]
+    """Places that a --set has given a value."""
+    problems: list[Problem]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +74,13 @@ def load_scenario(path_or_name: str | Path, sets: Sequence[str] = (), text: str 
     sets: `path=YAML`, applied left to right before anything is checked. text: the file's text, if it is not to be read
     from path_or_name, which then only names it and says where relative paths start.
     """
-    source = read_source(path_or_name, text)
-    root, problems = parse_yaml(source.text, source.file)
-    if not isinstance(root.value, dict):
-        message = "the file is empty" if root.value is None else f"{shown(plain(root))}: a mapping of keys is needed"
-        fail([*problems, Problem(source.file, 0, "", f"{message}; `specfleet init` writes a starter")])
-    root, set_paths, wrong_sets = apply_sets(root, sets)
-    seen, wrong_extends = resolve_extends(root)
-    axes, wrong_axes = read_axes(child(root, "sweep"), seen, set_paths)
-    problems += [*wrong_sets, *wrong_extends, *wrong_axes]
+    document = open_document(path_or_name, sets, text)
+    source, root, seen, problems = document.source, document.root, document.seen, document.problems
+    if (asked := child(root, "plan")) is not None and asked.value is not None:
+        message = f"this file asks for a plan: `specfleet plan {source.file}` answers it, with files to run"
+        fail([*problems, Problem(asked.file, asked.line, "plan", message)])
+    axes, wrong_axes = read_axes(child(root, "sweep"), seen, document.set_paths)
+    problems += wrong_axes
     asserts = list(_asserts(child(root, "assert"), root, problems))
     loaded: list[Point] = []
     checked: dict[str, Deployment] = {}
@@ -77,14 +92,27 @@ def load_scenario(path_or_name: str | Path, sets: Sequence[str] = (), text: str 
             break
     if problems:
         fail(problems)
-    base = plain(_point_only(seen))
+    base = plain(point_only(seen))
     return LoadedScenario(loaded[0].scenario.name, source.path, base, plain(root), tuple(loaded), tuple(asserts))
 
 
-def _point_only(root: Node) -> Node:
+def open_document(path_or_name: str | Path, sets: Sequence[str], text: str | None) -> Document:
+    """Read a file and apply the sets; ScenarioError where it is no mapping at all."""
+    source = read_source(path_or_name, text)
+    root, problems = parse_yaml(source.text, source.file)
+    if not isinstance(root.value, dict):
+        message = "the file is empty" if root.value is None else f"{shown(plain(root))}: a mapping of keys is needed"
+        fail([*problems, Problem(source.file, 0, "", f"{message}; `specfleet init` writes a starter")])
+    root, set_paths, wrong_sets = apply_sets(root, sets)
+    root = with_absolute_configs(root, source)
+    seen, wrong_extends = resolve_extends(root)
+    return Document(source, root, seen, set_paths, [*problems, *wrong_sets, *wrong_extends])
+
+
+def point_only(root: Node) -> Node:
     """The file without what spans its points."""
     assert isinstance(root.value, dict)
-    return Node({k: v for k, v in root.value.items() if k not in ("sweep", "assert")}, root.file, root.line)
+    return Node({k: v for k, v in root.value.items() if k not in FILE_KEYS}, root.file, root.line)
 
 
 def _check_point(
@@ -94,10 +122,10 @@ def _check_point(
 
     checked: deployments of other points by what they say; points share them, which keeps a large sweep small.
     """
-    seen, wrong_extends = resolve_extends(_point_only(file))
+    seen, wrong_extends = resolve_extends(point_only(file))
     broken = [problem.where.removesuffix("extends") for problem in wrong_extends]
     data = plain(seen)
-    found = [*unknown_names(seen), *_resolve_trace(data, seen, source)]
+    found = [*unknown_names(seen), *resolve_trace(data, seen, source)]
     says = {name: repr(inner) for name, inner in _named(data.get("deployments"))}
     try:
         scenario = Scenario.model_validate(_with_checked(data, says, checked))
@@ -106,21 +134,21 @@ def _check_point(
         problems += found
         return None
     checked.update((says[name], deployment) for name, deployment in scenario.deployments.items())
-    found += _wrong_trace(scenario, seen) if not found else ()
+    found += wrong_trace(scenario.workload, seen) if not found else ()
     found += impossible(scenario, seen) if not found else ()
     problems += found
     return None if found else scenario
 
 
-def _wrong_trace(scenario: Scenario, seen: Node) -> Iterator[Problem]:
+def wrong_trace(workload: Workload, seen: Node) -> Iterator[Problem]:
     """What is wrong inside the trace, before anything is simulated with it."""
-    arrivals = scenario.workload.arrivals
+    arrivals = workload.arrivals
     if arrivals.kind != "trace":
         return
     from simulator.cluster.traffic import trace_of
 
     try:
-        trace_of(scenario.workload, arrivals)
+        trace_of(workload, arrivals)
     except ScenarioError as error:
         node = place_of(seen, _TRACE)
         yield Problem(node.file, node.line, dotted(_TRACE), str(error))
@@ -160,7 +188,7 @@ def _own_problems(problems: list[Problem], bases: dict[str, str], broken: Sequen
             yield problem
 
 
-def _resolve_trace(data: dict[str, Any], seen: Node, source: Source) -> Iterator[Problem]:
+def resolve_trace(data: dict[str, Any], seen: Node, source: Source) -> Iterator[Problem]:
     """Make the trace's path absolute: relative to the scenario file, or for one that was set to the working folder."""
     node = place_of(seen, _TRACE)
     arrivals = child(child(seen, "workload"), "arrivals")

@@ -25,12 +25,17 @@ def impossible(scenario: Scenario, seen: Node) -> Iterator[Problem]:
     if told := unused_temperature(scenario):
         yield _problem(seen, ("workload", "temperature"), told)
     for name, deployment in scenario.deployments.items():
-        for told in check_deployment(name, deployment):
-            place, _, message = told.partition(": ")
-            path = find_place(seen, f"deployments.{place}") or ("deployments", name)
-            yield _problem(seen, path, message)
-        for path, message in _own(deployment, scenario.workload):
-            yield _problem(seen, ("deployments", name, *path), message)
+        yield from impossible_deployment(name, deployment, scenario.workload, seen)
+
+
+def impossible_deployment(name: str, deployment: Deployment, workload: Workload, seen: Node) -> Iterator[Problem]:
+    """What a deployment cannot do, on its hardware and with its acceptance; seen: the file that has it, resolved."""
+    for told in check_deployment(name, deployment):
+        place, _, message = told.partition(": ")
+        path = find_place(seen, f"deployments.{place}") or ("deployments", name)
+        yield _problem(seen, path, message)
+    for path, message in _own(deployment, workload):
+        yield _problem(seen, ("deployments", name, *path), message)
 
 
 def _problem(seen: Node, path: Path, message: str) -> Problem:

@@ -1,9 +1,10 @@
-"""The JSON schema of a scenario FILE, for editors: the specs' own, with `extends`, `sweep` and `assert`."""
+"""The JSON schema of a scenario FILE, for editors: the specs' own, with `extends`, `sweep`, `assert` and `plan`."""
 
 import json
 import sys
 from typing import Any
 
+from simulator.spec.plan import Plan
 from simulator.spec.scenario import Scenario
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -19,23 +20,38 @@ def scenario_json_schema() -> dict[str, Any]:
         "type": "string",
         "description": "Deployment of this file from which everything is taken that is not said here.",
     }
-    partial["DeploymentOverride"]["required"] = ["extends"]
     definitions |= _reachable(partial, "DeploymentOverride")
-    by_name = schema["properties"]["deployments"]["patternProperties"]
-    for pattern in by_name:
-        by_name[pattern] = {
-            "if": {"type": "object", "required": ["extends"]},
-            "then": {"$ref": f"{_REF}DeploymentOverride"},
-            "else": {"$ref": f"{_REF}Deployment"},
-        }
+    plan = _closed(Plan.model_json_schema())
+    definitions |= plan.pop("$defs") | {"Plan": plan}
     schema["properties"] |= _file_keys()
+    schema |= _deployments_of(schema["properties"]["deployments"])
     schema["title"] = "specfleet scenario file"
     schema["description"] = "A workload, a latency target and the deployments to compare under the same random streams."
     return {"$schema": DIALECT, **schema}
 
 
+def _deployments_of(named: dict[str, Any]) -> dict[str, Any]:
+    """Rules for the deployments: whole ones in a scenario; in a plan what is varied and the replicas may be left out.
+
+    named: the schema of the mapping of deployments, which loses its rules.
+    """
+    (pattern,) = named.pop("patternProperties")
+    strict = {"type": named["type"], "additionalProperties": named.pop("additionalProperties")}
+    override, whole = {"$ref": f"{_REF}DeploymentOverride"}, {"$ref": f"{_REF}Deployment"}
+    either = {"if": {"type": "object", "required": ["extends"]}, "then": override, "else": whole}
+    return {
+        "if": {"required": ["plan"]},
+        "then": {"properties": {"deployments": {**strict, "patternProperties": {pattern: override}}}},
+        "else": {"properties": {"deployments": {**strict, "patternProperties": {pattern: either}}}},
+    }
+
+
 def _file_keys() -> dict[str, Any]:
     return {
+        "plan": {
+            "$ref": f"{_REF}Plan",
+            "description": "What `specfleet plan` is asked; the deployments are then its offers.",
+        },
         "sweep": {
             "type": "object",
             "description": "Grid: dotted path of a place in this file → values that it takes.",

@@ -14,6 +14,9 @@ from scenarios.shape import bare, child_type, choose, entry_types
 from scenarios.yaml_nodes import Node, child, parse_yaml, plain
 from simulator.spec.scenario import Scenario
 
+_VARIED = ("sweep", "plan.vary")
+"""What holds paths of places, which are not the places themselves."""
+
 
 def apply_sets(root: Node, sets: Sequence[str]) -> tuple[Node, list[Path], list[Problem]]:
     """The file with all sets applied, left to right; the paths that were set; what is wrong with the sets."""
@@ -39,12 +42,13 @@ def apply_sets(root: Node, sets: Sequence[str]) -> tuple[Node, list[Path], list[
     return root, paths, problems
 
 
-def find_place(seen: Node, name: str) -> Path | None:
+def find_place(seen: Node, name: str, annotation: Any = Scenario) -> Path | None:
     """The keys behind a dotted path, in a file whose `extends` are resolved; None when there is no such place.
 
     A place exists when the file has it or when the specs know it. Names may hold dots themselves.
+    annotation: the spec of what stands in `seen`.
     """
-    return _find(seen, tuple(name.split(".")), Scenario)
+    return _find(seen, tuple(name.split(".")), annotation)
 
 
 def _find(node: Node | None, parts: tuple[str, ...], annotation: Any) -> Path | None:
@@ -86,13 +90,14 @@ def _entries_named(node: Node, parts: tuple[str, ...]) -> Iterator[tuple[str | i
 
 def no_such_place(seen: Node, name: str) -> str:
     """The message for a path that does not exist."""
-    close = _nearest_place(seen, name)
+    others = tuple(f"{holder}." for holder in _VARIED if not name.startswith(holder))
+    known = [place for place in all_places(seen) if not place.startswith(others)]
+    close = nearest_place(known, name)
     return "no such place in the scenario" + (f"; nearest: {close}" if close else "")
 
 
-def _nearest_place(seen: Node, name: str) -> str | None:
+def nearest_place(known: Sequence[str], name: str) -> str | None:
     """The place whose end or whole looks most like a path."""
-    known = [place for place in all_places(seen) if name.startswith("sweep") or not place.startswith("sweep.")]
     ends = [place for place in known if place.endswith(f".{name}")]
     if ends or (close := nearest(name, known)) is None:
         last = name.rpartition(".")[2]
@@ -101,9 +106,9 @@ def _nearest_place(seen: Node, name: str) -> str | None:
     return close
 
 
-def all_places(seen: Node) -> list[str]:
-    """Every dotted path that can be set."""
-    return list(_places(seen, Scenario, ""))
+def all_places(seen: Node, annotation: Any = Scenario) -> list[str]:
+    """Every dotted path that can be set below what stands in `seen`."""
+    return list(_places(seen, annotation, ""))
 
 
 def _places(node: Node, annotation: Any, prefix: str) -> Iterator[str]:

@@ -7,13 +7,14 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from simulator.spec.deployment import Deployment
+from simulator.spec.plan import Plan
 from simulator.spec.scenario import Scenario
 
-FILE_KEYS = ("sweep", "assert")
-"""Keys of a file that no point of it has."""
+FILE_KEYS: dict[str, Any] = {"sweep": Any, "assert": Any, "plan": Plan}
+"""Keys of a file that no point of it has → what they hold."""
 TAGS = ("kind", "shape")
 """Keys that tell the branches of a union apart."""
-DEPLOYMENT_KEYS = ("extends",)
+DEPLOYMENT_KEYS: dict[str, Any] = {"extends": Any}
 """Keys of a deployment in a file that are gone once it is resolved."""
 
 
@@ -92,8 +93,8 @@ def entry_types(annotation: Any) -> dict[str, Any]:
     annotation = bare(annotation)
     if is_model(annotation):
         own = {name: field.annotation for name, field in annotation.model_fields.items()}
-        more = {Scenario: FILE_KEYS, Deployment: DEPLOYMENT_KEYS}.get(annotation, ())
-        return own | dict.fromkeys(more, Any)
+        more: dict[str, Any] = {Scenario: FILE_KEYS, Deployment: DEPLOYMENT_KEYS}.get(annotation, {})
+        return own | more
     if get_origin(annotation) is dict:
         key, value = get_args(annotation)
         return dict.fromkeys(get_args(bare(key)), value) if get_origin(bare(key)) is Literal else {}

@@ -9,6 +9,7 @@ from typing import Any
 
 from scenarios.problems import Path, Problem, dotted, shortened
 from scenarios.sets import find_place, no_such_place, put
+from scenarios.shape import FILE_KEYS
 from scenarios.yaml_nodes import Node, plain
 
 MAX_POINTS = 100_000
@@ -51,7 +52,7 @@ def read_axes(sweep: Node | None, seen: Node, set_paths: Sequence[Path]) -> tupl
 
 def _no_axis(name: str, path: Path | None, values: Node, seen: Node) -> str | None:
     """Why an entry is no axis; None when it is one."""
-    if path is None or path[0] in ("sweep", "assert"):
+    if path is None or path[0] in FILE_KEYS:
         return no_such_place(seen, name)
     if path[-1] == "extends":
         return "extends cannot be swept: write the deployments out"

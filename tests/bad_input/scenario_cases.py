@@ -206,6 +206,21 @@ FILE_KEYS = [
         "sweep.arrivals.rate_per_s: no such place in the scenario; nearest: workload.arrivals.rate_per_s",
         at="sweep",
     ),
+    scenario(
+        "plan-that-is-run",
+        "seed: 7",
+        "seed: 7\nplan: {}",
+        "plan: this file asks for a plan: `specfleet plan chat.yaml`",
+        at="plan",
+    ),
+    scenario(
+        "plan-of-no-place",
+        "seed: 7",
+        "seed: 7\nplan: {vary: {target.tensor_paralel: [1, 2]}}",
+        "plan.vary.target.tensor_paralel: no deployment has this place; nearest: target.tensor_parallel",
+        at="plan",
+        command="plan",
+    ),
     scenario("extends-unknown", "extends: plain", "extends: plane", "no deployment 'plane'", "nearest: plain"),
     scenario("extends-itself", "extends: plain", "extends: spec", "a circle: spec → spec", at="spec:"),
     scenario(

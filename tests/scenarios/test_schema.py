@@ -7,13 +7,14 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from scenarios.files import builtin_names
+from scenarios.files import builtin_names, builtin_plans
 from scenarios.schema import scenario_json_schema
 from scenarios.starter import starter_text
 from scenarios.yaml_nodes import parse_yaml, plain
 from tests.scenarios.examples import CHAT, SEVERAL, edited
 
 ROOT = Path(__file__).parents[2]
+ALL = [*builtin_names(), *builtin_plans()]
 VALIDATOR = Draft202012Validator(scenario_json_schema(), format_checker=Draft202012Validator.FORMAT_CHECKER)
 
 
@@ -32,7 +33,7 @@ def test_the_schema_is_a_valid_one():
     Draft202012Validator.check_schema(scenario_json_schema())
 
 
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", ALL)
 def test_every_built_in_scenario_obeys_the_schema(name):
     assert complaints((ROOT / "scenarios" / f"{name}.yaml").read_text()) == []
 
@@ -47,6 +48,8 @@ def test_every_built_in_scenario_obeys_the_schema(name):
         CHAT + "  more: {extends: spec, speculation: {propose: {draft_tokens: 1}}}\n",
         CHAT + "  more: {extends: spec, price: 3.5, engine: {max_num_seqs: 4}}\n",
         CHAT + "  more: {extends: spec, price: {usd_per_gpu_hour: 2, source: a quote, as_of: 2026-01-01}}\n",
+        CHAT + "plan: {vary: {target.tensor_parallel: [1, 2]}, headroom: 0.1, users: {count: 9, think_s: 3}}\n",
+        edited(("replicas: 1\n", "\n")) + "plan: {budget: {gpus: 8}}\n",
     ],
 )
 def test_what_a_file_may_say_obeys_the_schema(text):
@@ -71,6 +74,10 @@ def test_what_a_file_may_say_obeys_the_schema(text):
         CHAT + "sweep: {seed: []}\n",
         CHAT + "sweep: {seed: 3}\n",
         CHAT + "assert: [3]\n",
+        CHAT + "plan: {headrom: 0.1}\n",
+        CHAT + "plan: {vary: {gpu: h200-sxm}}\n",
+        edited(("gpu: h200-sxm", "gpuu: h200-sxm")) + "plan: {}\n",
+        edited(("  plain:\n", "  my plain:\n")) + "plan: {}\n",
     ],
 )
 def test_a_wrong_file_fails_the_schema(text):
@@ -84,12 +91,12 @@ def test_every_key_is_explained_to_the_editor():
 
 
 def test_the_schema_line_of_each_built_in_leads_to_the_schema():
-    for name in builtin_names():
+    for name in ALL:
         first = (ROOT / "scenarios" / f"{name}.yaml").read_text().splitlines()[0]
         assert (ROOT / "scenarios" / first.partition("$schema=")[2]).resolve() == ROOT / "scenario.schema.json"
 
 
 def test_plain_yaml_readers_read_the_same():
-    for name in builtin_names():
+    for name in ALL:
         text = (ROOT / "scenarios" / f"{name}.yaml").read_text()
         assert plain(parse_yaml(text, name)[0]) == yaml.safe_load(text)
