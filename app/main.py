@@ -16,10 +16,13 @@ from app.commands.compare import compare
 from app.commands.dashboard import dashboard
 from app.commands.doctor import doctor
 from app.commands.estimate import estimate
+from app.commands.export import export
 from app.commands.import_ import build_import
 from app.commands.init import init
 from app.commands.memory import memory
+from app.commands.plan import plan
 from app.commands.run import run
+from app.commands.runs import build_runs
 from app.commands.schema import schema
 from app.commands.validate import validate
 from app.guard import GuardedCommand
@@ -27,10 +30,12 @@ from app.guard import GuardedCommand
 COMMANDS: tuple[Callable[..., Any], ...] = (
     run,
     estimate,
+    plan,
     memory,
     dashboard,
     compare,
     validate,
+    export,
     claims,
     catalog,
     schema,
@@ -45,6 +50,7 @@ Start here:
   specfleet memory chat.yaml           does it fit?
   specfleet run chat.yaml              which deployment is cheapest, and why
   specfleet run h200_vs_b200_chat      a built-in scenario
+  specfleet plan plan_70b_chat         which cluster to buy, and how to run it
   specfleet dashboard                  the same in a browser
   specfleet import trace FILE --fit    a workload from a trace of your own
 
@@ -69,6 +75,7 @@ def build_app() -> typer.Typer:
         app.command(cls=GuardedCommand)(command)
     app.add_typer(build_calibrate())
     app.add_typer(build_import())
+    app.add_typer(build_runs())
     return app
 
 

@@ -24,7 +24,7 @@ LONGEST_ASSUMPTION = 200
 
 def verdict_block(comparison: Mapping[str, Any], economics: Sequence[Mapping[str, Any]] = ()) -> Table:
     """The comparison of one point in sentences, and when drafts have paid back where their cost is given."""
-    return _block([*verdict_lines(comparison), *economics_lines(economics)])
+    return block([*verdict_lines(comparison), *economics_lines(economics)])
 
 
 def point_block(
@@ -33,7 +33,7 @@ def point_block(
     """Why the leader of one point of a sweep leads, how several drafts do beside single ones, when drafts pay back."""
     why = [line for line in verdict_lines(comparison) if line[0] == "Why"]
     several = [("Drafts", f"{name}: {text}", "dim") for name, text in several_notes(rows)]
-    return _block([*why, *several, *economics_lines(economics)])
+    return block([*why, *several, *economics_lines(economics)])
 
 
 def verdict_lines(comparison: Mapping[str, Any]) -> Iterator[Line]:
@@ -118,7 +118,7 @@ def _other_basis(comparison: Mapping[str, Any]) -> Iterator[Line]:
 def notes_block(rows: Sequence[Row], shown: Sequence[str] = SHOWN) -> Table | None:
     """What is to be known of single figures; None where there is nothing."""
     lines = [("Note", f"{names}: {text}", "dim") for names, text in notes(rows, shown)]
-    return _block(lines) if lines else None
+    return block(lines) if lines else None
 
 
 def notes(rows: Sequence[Row], shown: Sequence[str] = SHOWN) -> Iterator[tuple[str, str]]:
@@ -135,7 +135,7 @@ def notes(rows: Sequence[Row], shown: Sequence[str] = SHOWN) -> Iterator[tuple[s
 
 def provenance_block(provenance: Mapping[str, Any]) -> Table:
     """Where the numbers come from."""
-    return _block(provenance_lines(provenance))
+    return block(provenance_lines(provenance))
 
 
 def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[Line]:
@@ -202,7 +202,7 @@ def _by_price(prices: Mapping[str, Any]) -> dict[str, list[str]]:
 
 def asserts_block(results: Sequence[Any]) -> Table:
     """A line per assertion: held or not, with the two numbers."""
-    return _block(
+    return block(
         (
             "✓" if result.ok else "✗",
             f"{result.text}   ({_number(result.left)} against {_number(result.right)})",
@@ -216,7 +216,8 @@ def _number(value: float | None) -> str:
     return "no such number" if value is None else f"{value:,.5g}"
 
 
-def _block(lines: Any) -> Table:
+def block(lines: Any) -> Table:
+    """Labelled sentences: label, text and style of each."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
