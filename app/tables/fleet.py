@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from app.format import count, duration, percent, plural, significant, usd
+from app.format import count, cut, duration, percent, plural, significant, usd
 from app.tables.economics import Line
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ MIXES = {
 """Mix of contracts → its heading: what is paid in every hour, and what the other hours take."""
 
 STAR = "★"
+
+LONGEST = 160
+"""Characters of a price and its source; `--json` has all."""
 
 Found = Mapping[str, Any]
 """What `fleet_view` tells."""
@@ -82,7 +85,7 @@ def fleet_lines(found: Found) -> Iterator[Line]:
     for contract, prices in found["prices"].items():
         for gpu, price in prices.items():
             said = f"{usd(price['usd_per_gpu_hour'])} per GPU-hour of {gpu}, {price['as_of']} ({price['source']})"
-            yield "Price", f"{contract.replace('_', ' ')}: {said}", "dim"
+            yield "Price", cut(f"{contract.replace('_', ' ')}: {said}", LONGEST), "dim"
     yield from (("Assumed", text, "dim") for text in found["assumptions"])
 
 
