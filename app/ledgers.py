@@ -68,7 +68,7 @@ def _check_names(gpu: str, model: str, policy: str) -> None:
     ):
         try:
             load(name)
-        except CatalogError as error:
+        except (CatalogError, ScenarioError) as error:
             problems.append(f"{flag}: {error}")
     if problems:
         raise ScenarioError("\n".join(problems))

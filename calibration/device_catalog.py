@@ -1,10 +1,6 @@
 """A fitted device in the user's own catalog: files written whole or not at all, and none of another device lost."""
 
-import json
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 import simulator.catalog
 from calibration.fit_device import DeviceFit
@@ -12,8 +8,8 @@ from calibration.identity import differences, require_same_device
 from calibration.profiles import dump
 from calibration.whole_file import write_whole
 from simulator.catalog.load import NOUNS, forget, names, origin
+from simulator.catalog.own import entry_text
 from simulator.errors import CatalogError
-from simulator.spec.base import Spec
 from simulator.spec.profile import Profile
 from simulator.spec.step_surface import StepSurface
 
@@ -48,10 +44,10 @@ def write_device(found: DeviceFit, folder: Path, *, force: bool) -> list[Path]:
         before = Profile.model_validate_json(file.read_bytes())
         require_same_device(before.device, found.profile.device, str(file), force=force)
         found = found._replace(profile=found.profile.model_copy(update={"steps": _with_others(before, found)}))
-    written = [_write(folder / "gpus" / f"{name}.yaml", _yaml(found.gpu))]
-    written.append(_write(folder / "links" / f"{name}.yaml", _yaml(found.links)))
+    written = [_write(folder / "gpus" / f"{name}.yaml", entry_text(found.gpu))]
+    written.append(_write(folder / "links" / f"{name}.yaml", entry_text(found.links)))
     if found.model is not None:
-        written.append(_write(folder / "models" / f"{found.model.name}.yaml", _yaml(found.model)))
+        written.append(_write(folder / "models" / f"{found.model.name}.yaml", entry_text(found.model)))
     written.append(_write(file, dump(found.profile)))
     forget()
     return written
@@ -72,11 +68,6 @@ def _with_others(before: Profile, found: DeviceFit) -> tuple[StepSurface, ...]:
     ]
     others = [surface for surface in before.steps if surface.model != mine.model]
     return mine.model_copy(update={"drafts": (*mine.drafts, *drafts)}), *others
-
-
-def _yaml(spec: Spec) -> str:
-    plain: Any = json.loads(spec.model_dump_json(exclude_defaults=True))
-    return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=118))
 
 
 def _write(path: Path, text: str) -> Path:

@@ -20,6 +20,7 @@ from typing import Any
 import yaml
 
 from scenarios.columns import write_parquet
+from scenarios.config_paths import by_content
 from scenarios.load import LoadedScenario
 from simulator.catalog.load import NOUNS
 from simulator.catalog.own import own_files
@@ -37,9 +38,9 @@ Point = dict[str, Any]
 def point_hash(scenario: Scenario) -> str:
     """Hash of a resolved scenario, the catalog and the code: equal hashes mean equal results.
 
-    A trace counts by its content, wherever it lies; the description counts for nothing.
+    A trace and a config.json count by their content, wherever they lie; the description counts for nothing.
     """
-    document = scenario.model_dump(mode="json", exclude={"description"})
+    document = by_content(scenario.model_dump(mode="json", exclude={"description"}))
     arrivals = document["workload"]["arrivals"]
     if arrivals["kind"] == "trace":
         arrivals["file"] = _file_digest(Path(arrivals["file"]))

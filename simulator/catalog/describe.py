@@ -43,7 +43,7 @@ def _own_file(kind: str, name: str) -> Row:
 
 def _sourced(row: Row, sources: Sources, key: str) -> Row:
     source = sources[key]
-    return {**row, "kind": source.kind, "source": source.ref, "date": source.date.isoformat()}
+    return {**row, "kind": source.kind, "source": source.ref, "date": source.date.isoformat() if source.date else ""}
 
 
 def _gpu(name: str) -> list[Row]:

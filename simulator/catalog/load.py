@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import ValidationError
 
+from simulator.catalog.broken import why
 from simulator.catalog.own import looked_in, own_folder
-from simulator.errors import CatalogError
+from simulator.errors import CatalogError, ScenarioError
 from simulator.spec.base import Spec
 from simulator.spec.hardware import Gpu, Links
 from simulator.spec.model import Model
@@ -52,10 +53,45 @@ def load_links(name: str) -> Links:
     return _load("links", name, Links)
 
 
-@cache
 def load_model(name: str) -> Model:
-    """The model of this name."""
+    """The model of this name, or the one that the config.json at this path describes."""
+    return _of_config(name, *_stamp(name)) if is_config(name) else _of_catalog(name)
+
+
+@cache
+def _of_catalog(name: str) -> Model:
     return _load("models", name, Model)
+
+
+@cache
+def _of_config(path: str, changed_ns: int, size_bytes: int) -> Model:
+    """The model of a config.json; when it changed and how long it is: a file that was edited is read anew."""
+    from simulator.catalog.hub.config import read_config
+
+    return read_config(Path(path))
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError) as error:
+        told = getattr(error, "strerror", None) or error
+        raise ScenarioError(f"{path}: cannot be read: {told}") from None
+    return found.st_mtime_ns, found.st_size
+
+
+def is_config(name: str) -> bool:
+    """Whether a model is named by the path of a config.json.
+
+    >>> is_config("llama-3.1-8b"), is_config("./config.json")
+    (False, True)
+    """
+    return name.endswith(".json")
+
+
+def model_title(name: str) -> str:
+    """A model's name as people are shown it: that of the catalog, or, for a path, the one that its file gives it."""
+    return load_model(name).name if is_config(name) else name
 
 
 @cache
@@ -95,9 +131,11 @@ def load_profile(gpu: str, engine: str) -> Profile | None:
     if name not in _names("profiles"):
         return None
     try:
-        return Profile.model_validate_json(_file("profiles", name).read_bytes())
-    except ValidationError as error:
-        raise CatalogError(f"catalog file {_shown('profiles', name)} is broken: {error}") from error
+        profile = Profile.model_validate_json(_file("profiles", name).read_bytes())
+    except (OSError, ValidationError) as error:
+        raise _broken("profiles", name, why(error)) from None
+    _check_name("profiles", name, profile.name)
+    return profile
 
 
 def names(kind: str) -> list[str]:
@@ -110,9 +148,26 @@ def names(kind: str) -> list[str]:
 
 
 def raw(kind: str, name: str) -> dict[str, Any]:
-    """A file of the catalog as it stands, unchecked."""
-    text = _file(kind, name).read_bytes()
-    return dict(json.loads(text) if kind == "profiles" else yaml.load(text, Loader=_Loader))
+    """A file of the catalog as it stands: a mapping, whatever is in it."""
+    file = _file(kind, name)
+    try:
+        text = file.read_bytes()
+        found = json.loads(text) if kind == "profiles" else yaml.load(text, Loader=_Loader)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise _broken(kind, name, why(error)) from None
+    if not isinstance(found, dict):
+        raise _broken(kind, name, "a mapping of keys is needed")
+    return found
+
+
+def _broken(kind: str, name: str, why_not: str) -> CatalogError:
+    return CatalogError(f"catalog file {_shown(kind, name)} is broken: {why_not}")
+
+
+def _check_name(kind: str, name: str, stated: str) -> None:
+    """An entry is called as its file is: two names for one thing would be found by one of them only."""
+    if stated != name:
+        raise _broken(kind, name, f"name: {stated!r}: the file is called {name}{_suffix(kind)}")
 
 
 def _folder(kind: str) -> Traversable:
@@ -152,8 +207,8 @@ def origin(kind: str, name: str) -> str:
 
 def forget() -> None:
     """Read the catalog anew: for a process in which it has just been written to."""
-    for kept in (load_gpu, load_links, load_model, load_engine, load_quantisation, load_price_list, load_acceptance,
-                 load_lengths, load_profile, _names, _packaged, _own):  # fmt: skip
+    for kept in (load_gpu, load_links, _of_catalog, _of_config, load_engine, load_quantisation, load_price_list,
+                 load_acceptance, load_lengths, load_profile, _names, _packaged, _own):  # fmt: skip
         kept.cache_clear()
 
 
@@ -184,7 +239,10 @@ def _shown(kind: str, name: str) -> str:
 
 
 def _load(kind: str, name: str, spec: type[_S]) -> _S:
+    document = raw(kind, name)
     try:
-        return spec.model_validate(raw(kind, name))
-    except (ValidationError, yaml.YAMLError) as error:
-        raise CatalogError(f"catalog file {_shown(kind, name)} is broken: {error}") from error
+        loaded = spec.model_validate(document)
+    except ValidationError as error:
+        raise _broken(kind, name, why(error)) from None
+    _check_name(kind, name, document["name"])
+    return loaded

@@ -3,10 +3,15 @@
 Its folder is what SPECFLEET_CATALOG names, else `specfleet-catalog` in the working folder if there is one.
 """
 
+import json
 import os
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from simulator.errors import CatalogError
+from simulator.spec.base import Spec
 
 VARIABLE = "SPECFLEET_CATALOG"
 DEFAULT = "specfleet-catalog"
@@ -25,6 +30,12 @@ def own_folder() -> Path | None:
 def folder_for_entries(named: Path | None) -> Path:
     """Where entries are written: the folder that is named, else the user's own catalog, else the one to be made."""
     return named or own_folder() or Path(DEFAULT)
+
+
+def entry_text(entry: Spec) -> str:
+    """An entry as the text of its file; what it leaves to defaults is not written."""
+    plain: Any = json.loads(entry.model_dump_json(exclude_defaults=True))
+    return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=118))
 
 
 def looked_in() -> str:

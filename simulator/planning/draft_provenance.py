@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from simulator.catalog.load import load_acceptance, load_model, load_quantisation
+from simulator.catalog.load import load_acceptance, load_model, load_quantisation, model_title
 from simulator.spec.acceptance import Acceptance
 from simulator.spec.classes import classes_served
 from simulator.spec.deployment import Deployment
@@ -24,7 +24,7 @@ def drafts_used(deployment: Deployment) -> Iterator[Used]:
     """Catalog files that drafts read: their models, formats and presets of acceptance."""
     for draft in deployment.speculation.drafts.values():
         if draft.model is not None:
-            yield f"models/{draft.model}", load_model(draft.model).sources
+            yield f"models/{model_title(draft.model)}", load_model(draft.model).sources
         yield from weights_used(draft.weights)
         for acceptance in draft.acceptance.values():
             if acceptance.preset is not None:

@@ -1,5 +1,6 @@
 """How a deployment speculates, in a few words for a table: which drafts, how they are combined, what they propose."""
 
+from simulator.catalog.load import model_title
 from simulator.spec.draft import Draft
 from simulator.spec.placement import Placement
 from simulator.spec.speculation import DraftSpeculation, Proposed, Speculation
@@ -42,7 +43,9 @@ def draft_words(draft: Draft) -> str:
         return f"{draft.head.method} head"
     if draft.moe_subset is not None:
         return f"{draft.moe_subset.active_experts} of {draft.moe_subset.resident_experts} own experts"
-    return draft.model or draft.measured or ("n-gram" if draft.ngram is not None else "a draft by its ratios")
+    if draft.model is not None:
+        return model_title(draft.model)
+    return draft.measured or ("n-gram" if draft.ngram is not None else "a draft by its ratios")
 
 
 def proposed_words(propose: Proposed) -> str:

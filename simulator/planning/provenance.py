@@ -13,6 +13,7 @@ from simulator.catalog.load import (
     load_model,
     load_price_list,
     load_quantisation,
+    model_title,
     origin,
 )
 from simulator.outcome.cost import ResolvedPrice, resolve_draft_price, resolve_price
@@ -45,7 +46,13 @@ def provenance(scenario: Scenario) -> dict[str, Any]:
         "calibration": {name: _calibration(scenario, name) for name in scenario.deployments},
         "prices": {name: _price(deployment) for name, deployment in scenario.deployments.items()},
         "sources": [
-            {"file": file, "key": key, "kind": source.kind, "ref": source.ref, "date": source.date.isoformat()}
+            {
+                "file": file,
+                "key": key,
+                "kind": source.kind,
+                "ref": source.ref,
+                "date": source.date.isoformat() if source.date else "",
+            }
             | _own_file(file)
             for file, sources in used.items()
             for key, source in sources.items()
@@ -130,7 +137,7 @@ def _used(scenario: Scenario) -> Iterator[Used]:
         yield f"engines/{deployment.engine.policy}", _named(engine.sources, _read_of_engine(engine, profile))
         if profile is not None:
             yield f"profiles/{profile.name}", profile.sources
-        yield f"models/{deployment.target.model}", load_model(deployment.target.model).sources
+        yield f"models/{model_title(deployment.target.model)}", load_model(deployment.target.model).sources
         yield from weights_used(deployment.target.weights)
         yield from drafts_used(deployment)
         if isinstance(deployment.price, CatalogPrice):

@@ -22,6 +22,9 @@ Fraction = Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 """A short name: letters, digits, dot, dash, underscore."""
 
+ModelName = Annotated[str, Field(max_length=4096, pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]{0,79}|.+[.]json)$")]
+"""A model of the catalog, or the path of a Hugging Face config.json."""
+
 Text = Annotated[str, Field(max_length=2000)]
 """Free text of at most 2,000 characters."""
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from simulator.spec.base import Count, Flag, Fraction, Name, Positive, Spec
+from simulator.spec.base import Count, Flag, Fraction, ModelName, Name, Positive, Spec
 from simulator.spec.draft import KvDtype, WeightDtype
 from simulator.spec.economics import Economics
 from simulator.spec.placement import Dedicated
@@ -17,8 +17,8 @@ UnquantisedPart = Literal["attention", "first_and_last_mlp"]
 class Target(Spec):
     """The served model and how it is spread over the GPUs of a replica."""
 
-    model: Name
-    """A model of the catalog."""
+    model: ModelName
+    """A model of the catalog, or the path of a Hugging Face config.json."""
     weights: WeightDtype
     kv: KvDtype = "bf16"
     unquantised: tuple[UnquantisedPart, ...] = ()

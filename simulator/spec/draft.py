@@ -5,7 +5,7 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from simulator.spec.acceptance import Acceptance
-from simulator.spec.base import Count, CountOrZero, Flag, Fraction, Name, NotNegative, Positive, Spec
+from simulator.spec.base import Count, CountOrZero, Flag, Fraction, ModelName, Name, NotNegative, Positive, Spec
 
 WeightDtype = Literal["fp32", "bf16", "fp8", "fp8_block", "int8", "awq_int4", "mxfp4", "nvfp4"]
 KvDtype = Literal["fp32", "bf16", "fp8", "int8"]
@@ -106,8 +106,8 @@ WHO_SHARES = {
 class Draft(Spec):
     """One draft, given in exactly one way."""
 
-    model: Name | None = None
-    """A model of the catalog."""
+    model: ModelName | None = None
+    """A model of the catalog, or the path of a Hugging Face config.json."""
     abstract: AbstractDraft | None = None
     """The draft's costs, when no architecture is known."""
     measured: Name | None = None

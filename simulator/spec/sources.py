@@ -8,6 +8,7 @@ from pydantic import Field
 from simulator.spec.base import Spec, Text
 
 SourceKind = Literal["datasheet", "measured", "price_list", "paper", "config", "derived", "assumption"]
+Day = Annotated[date, Field(strict=False)]
 
 
 class Source(Spec):
@@ -16,8 +17,8 @@ class Source(Spec):
     kind: SourceKind
     ref: Text
     """Document, repository and commit, or page; for an assumption, why it is plausible."""
-    date: Annotated[date, Field(strict=False)]
-    """Day of the document, or on which it was read."""
+    date: Day | None = None
+    """Day of the document, or on which it was read; None where the reference says the content itself (a digest)."""
 
 
 Sources = dict[str, Source]

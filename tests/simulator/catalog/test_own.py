@@ -1,5 +1,7 @@
 """The user's own catalog: found by its variable or by its folder, beside the package's and never over it."""
 
+from pathlib import Path
+
 import pytest
 
 from simulator.catalog import load
@@ -81,3 +83,68 @@ def test_other_files_and_folders_are_left_alone(catalog):
     (catalog / "specfleet-catalog" / "secrets").mkdir()
 
     assert load.names("prices") == sorted(set(load.names("prices")) - {"notes"})
+
+
+BROKEN = {
+    "not-yaml": ("name: [", "line 2: did not find"),
+    "empty": ("", "a mapping of keys is needed"),
+    "a-list": ("- 1\n", "a mapping of keys is needed"),
+    "a-text": ("my prices", "a mapping of keys is needed"),
+    "not-a-date": (MINE.replace("2026-11-30}", "2026-13-45}"), "month must be in 1..12"),
+    "unknown-key": (MINE + "region: eu\n", "region: unknown key"),
+    "missing-key": (MINE.replace("provider: me\n", ""), "provider: missing"),
+    "wrong-basis": (MINE.replace("basis: owned", "basis: rented"), "basis: 'rented': Input should be 'on_demand'"),
+    "price-of-nothing": (MINE.replace("1.5", "0"), "prices.0.usd_per_gpu_hour: 0: Input should be greater than 0"),
+    "price-in-words": (MINE.replace("1.5", "cheap"), "prices.0.usd_per_gpu_hour: 'cheap': Input should be a valid"),
+    "another-name": (MINE.replace("name: my-prices", "name: mine"), "name: 'mine': the file is called my-prices.yaml"),
+    "no-utf-8": (b"name: \xff\xfe\n", "invalid leading UTF-8 octet"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_whatever_is_broken_is_one_line_with_file_and_place(name, catalog):
+    text, part = BROKEN[name]
+    put(catalog / "specfleet-catalog", text="")
+    file = catalog / "specfleet-catalog" / "prices" / "my-prices.yaml"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    with pytest.raises(CatalogError) as error:
+        load.load_price_list("my-prices")
+
+    assert str(error.value).startswith(f"catalog file {file} is broken: ")
+    assert part in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_of_many_problems_the_first_are_told(catalog):
+    put(catalog / "specfleet-catalog", text="name: my-prices\na: 1\nb: 2\nc: 3\n")
+
+    with pytest.raises(CatalogError, match=r"basis: missing; prices: missing; and 4 more$"):
+        load.load_price_list("my-prices")
+
+
+def test_a_folder_in_place_of_a_file_is_told(catalog):
+    (catalog / "specfleet-catalog" / "models" / "mine.yaml").mkdir(parents=True)
+
+    with pytest.raises(CatalogError, match=r"models/mine\.yaml is broken: Is a directory"):
+        load.load_model("mine")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"name": "h200-sxm-mine"}'])
+def test_a_broken_profile_is_told(text, catalog):
+    (catalog / "specfleet-catalog" / "profiles").mkdir(parents=True)
+    (catalog / "specfleet-catalog" / "profiles" / "h200-sxm-mine.json").write_text(text)
+
+    with pytest.raises(CatalogError, match=r"profiles/h200-sxm-mine\.json is broken: "):
+        load.load_profile("h200-sxm", "mine")
+
+
+def test_a_profile_of_another_name_is_told(catalog):
+    own = catalog / "specfleet-catalog" / "profiles"
+    own.mkdir(parents=True)
+    (own / "mine-vllm.json").write_text(
+        Path(load.__file__).with_name("profiles").joinpath("h200-sxm-vllm.json").read_text()
+    )
+
+    with pytest.raises(CatalogError, match=r"name: 'h200-sxm-vllm': the file is called mine-vllm\.json"):
+        load.load_profile("mine", "vllm")
