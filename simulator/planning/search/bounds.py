@@ -117,7 +117,7 @@ def _replica_req_per_s(demand: Demand) -> float:
 def _decoding_s(demand: Demand) -> float:
     """Seconds of decoding per request at the best batch; between two batches of the grid it is one of them."""
     places = _places(demand)
-    batches = [n for n in demand.sequences.tolist() if 0 < n < places] + [float(places)]
+    batches: list[float] = [n for n in demand.sequences.tolist() if 0 < n < places] + [float(places)]
     return demand.mean_steps * min(demand.one_step_s(n) / n for n in batches)
 
 

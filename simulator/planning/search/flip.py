@@ -6,7 +6,7 @@ from typing import Any
 from simulator.outcome.reasons import bound_phrase
 from simulator.planning.comparison import flip_condition
 from simulator.planning.search.field import ROUNDING, Field
-from simulator.planning.search.points import Point
+from simulator.planning.search.points import Point, missed
 
 
 def runner_up(choice: Point, points: Sequence[Point], *, same_gpu: bool) -> Point | None:
@@ -85,7 +85,6 @@ def binds(choice: Point) -> dict[str, Any]:
     if fewer is None:
         sentence = f"one replica less does not hold by the estimate; {steps}"
         return found | {"kind": "load", "name": None, "sentence": sentence}
-    if fewer.worst == "backlog":
-        return found | {"kind": "load", "name": None, "sentence": f"one replica less saturates; {steps}"}
-    sentence = f"with one replica less {fewer.worst} is at {fewer.pressure:.2f} of its limit; {steps}"
-    return found | {"kind": "slo", "name": fewer.worst, "ratio": fewer.pressure, "sentence": sentence}
+    kind, name = ("load", None) if fewer.worst == "backlog" else ("slo", fewer.worst)
+    sentence = f"one replica less does not hold: {missed(fewer)}; {steps}"
+    return found | {"kind": kind, "name": name, "ratio": fewer.pressure, "sentence": sentence}

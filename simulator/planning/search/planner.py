@@ -16,12 +16,12 @@ from simulator.planning.draft_schedule import draft_schedule
 from simulator.planning.provenance import provenance
 from simulator.planning.replication import Simulate
 from simulator.planning.search.answer import PlanResult
-from simulator.planning.search.appraisal import Appraisal
+from simulator.planning.search.appraisal import ESTIMATE_ERROR, Appraisal
 from simulator.planning.search.asked import alone, at_rate
 from simulator.planning.search.confirm import confirmed, expected_units
 from simulator.planning.search.field import ROUNDING, Field, field_of
 from simulator.planning.search.flip import binds, flips, preference, runner_up
-from simulator.planning.search.pareto import front, latency_of
+from simulator.planning.search.pareto import Latency, front, latency_of
 from simulator.planning.search.points import Point, points_of
 from simulator.planning.search.ranking import anew, appraisals
 from simulator.planning.search.relax import nearest, ways_out
@@ -108,12 +108,19 @@ def _trusted(field: Field, point: Point) -> bool:
     return point.holds and (point.method == "simulated" or field.estimates_hold or not field.question.confirm)
 
 
+def _figures(field: Field, latency: Latency, point: Point) -> tuple[float, float, float]:
+    """What the Pareto set compares: a latency counts as longer by the estimate's error beside simulated ones."""
+    assert point.num_gpus is not None
+    assert point.row is not None
+    error = ESTIMATE_ERROR if field.question.confirm and point.method == "estimated" else 0.0
+    return point.cost, float(point.num_gpus), latency.of(point.row) * (1.0 + error)
+
+
 def _beside(field: Field, choice: Point | None, points: tuple[Point, ...]) -> dict[str, Any]:
     """What is told beside the choice."""
     latency = latency_of(field.scenario.slo)
     trusted = tuple(point for point in points if _trusted(field, point))
-    sizes = {point.name: (point.cost, float(point.num_gpus or 0), latency.of(point.row or {})) for point in trusted}
-    pareto = tuple(front(sizes))
+    pareto = tuple(front({point.name: _figures(field, latency, point) for point in trusted}))
     others = {
         f"{which}_gpu": None if choice is None else runner_up(choice, trusted, same_gpu=which == "same")
         for which in ("other", "same")

@@ -113,17 +113,17 @@ def _capacity(field: Field, of: Confirmed, replica_req_per_s: float) -> float:
 
 def _no_size(field: Field, name: str, of: Confirmed) -> Point:
     """What was simulated and holds at no size."""
-    sizes = of.sizes
-    largest = max(sizes, default=0)
-    said = f"{largest} replicas do not hold in simulation" if largest else "its users ask for more than it can serve"
+    largest = max(of.sizes, default=0)
+    said = "its users ask for more than it can serve"
     if largest:
-        tried = sizes[largest]
-        said += (
-            f": {tried.worst} is at {tried.pressure:.2f} of its limit"
-            if tried.worst != "backlog"
-            else ", they saturate"
-        )
+        budget = " that the budget allows" if largest == field.most_replicas(name) else ""
+        said = f"{largest} replicas{budget} do not hold in simulation: {missed(of.sizes[largest])}"
     return Point(name, field.scenario.deployments[name].gpu, "simulated", field.question.spare_replicas, why_not=said)
+
+
+def missed(size: Tried) -> str:
+    """What a size that does not hold misses."""
+    return "it saturates" if size.worst == "backlog" else f"{size.worst} is {size.pressure:.3g} times its limit"
 
 
 def _estimated(field: Field, name: str, appraisal: Appraisal) -> Point:
