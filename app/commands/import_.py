@@ -8,6 +8,8 @@ import typer
 
 from app.commands.import_acceptance import acceptance
 from app.commands.import_benchmark import benchmark
+from app.commands.import_model import model
+from app.commands.import_prices import prices
 from app.guard import GuardedCommand
 from app.new_file import write_new
 from app.options import Debug, Json, Overwrite
@@ -30,6 +32,8 @@ def build_import() -> typer.Typer:
     group.command(name="trace", cls=GuardedCommand)(trace)
     group.command(name="acceptance", cls=GuardedCommand)(acceptance)
     group.command(name="benchmark", cls=GuardedCommand)(benchmark)
+    group.command(name="prices", cls=GuardedCommand)(prices)
+    group.command(name="model", cls=GuardedCommand)(model)
     return group
 
 

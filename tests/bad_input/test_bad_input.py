@@ -7,15 +7,17 @@ from pathlib import Path
 import pytest
 
 from scenarios.store import RunFolder, run_hash
+from simulator.catalog import load
 from tests.app import toys
 from tests.bad_input.command_cases import COMMANDS
+from tests.bad_input.entry_cases import ENTRIES
 from tests.bad_input.import_cases import IMPORTS
 from tests.bad_input.newcomer import NEWCOMER
 from tests.bad_input.scenario_cases import SCENARIOS
 from tests.bad_input.trace_cases import TRACES
 from tests.scenarios.examples import CHAT, load_text
 
-ALL = [*SCENARIOS, *TRACES, *COMMANDS, *IMPORTS, *NEWCOMER]
+ALL = [*SCENARIOS, *TRACES, *COMMANDS, *IMPORTS, *ENTRIES, *NEWCOMER]
 MANY = ["per-cent", "gzip", "jobs-zero", "out-onto-a-file", "entry-nearly"]
 """Of every kind one, for a process of its own."""
 
@@ -32,6 +34,7 @@ def place(tmp_path, monkeypatch, earlier):
 
     def lay_out(case):
         monkeypatch.chdir(tmp_path)
+        load.forget()
         for name, content in {**case.files, str(earlier / "summary.json"): "{}", "runs/notes.txt": "mine"}.items():
             path = tmp_path / name
             (path if content is None else path.parent).mkdir(parents=True, exist_ok=True)
@@ -39,7 +42,8 @@ def place(tmp_path, monkeypatch, earlier):
                 path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return tmp_path
 
-    return lay_out
+    yield lay_out
+    load.forget()
 
 
 def contents(folder):
@@ -88,5 +92,6 @@ def test_there_are_as_many_bad_inputs_as_were_promised():
     assert len(TRACES) >= 15
     assert len(COMMANDS) >= 10
     assert len(IMPORTS) >= 20
+    assert len(ENTRIES) >= 20
     assert len(NEWCOMER) == 10
     assert len([case for case in ALL if case.id in MANY]) == 5
