@@ -8,8 +8,9 @@ statistic  = mean | p50 | p90 | p95 | p99
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from scenarios.problems import shortened, shown, way_out
@@ -95,7 +96,12 @@ def _side(text: str, deployments: Sequence[str]) -> Side:
 def _number(text: str) -> float | None:
     if text in _TRUTH:
         return _TRUTH[text]
-    return float(text) if _NUMBER.fullmatch(text) else None
+    if not _NUMBER.fullmatch(text):
+        return None
+    value = float(text)
+    if not math.isfinite(value):
+        raise ScenarioError(f"{shown(text)}: larger than any number here")
+    return value
 
 
 def _result(text: str, factor: float, deployments: Sequence[str]) -> Side:
@@ -122,18 +128,31 @@ def _check_statistic(result: str, statistic: str, several: bool) -> None:
         raise ScenarioError(f"no statistic {shown(statistic)}; {way_out(statistic, STATISTICS)}")
 
 
-def check_asserts(lines: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[AssertResult]:
+def check_asserts(lines: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> list[AssertResult]:
     """Check each line against the rows of a run, at every point of its sweep.
+
+    rows: those of a point one after the other; gone through twice and never held.
 
     A result is the row's over all replications of a point, or the mean of their rows where there is none. With several
     points the numbers are those of the first point at which the line does not hold, which the text then names; where
     all hold, those of the last point.
     """
     names = list(dict.fromkeys(str(row["deployment"]) for row in rows))
-    by_point: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        by_point.setdefault(_label(row.get("point")), []).append(row)
-    return [_check(parse_assert(line, names), by_point) for line in lines]
+    assertions = [parse_assert(line, names) for line in lines]
+    results = [AssertResult(assertion.text, True, None, None) for assertion in assertions]
+    failed_at: dict[int, str] = {}
+    num_points = 0
+    for label, of in groupby(rows, key=lambda row: _label(row.get("point"))):
+        num_points += 1
+        own = list(of)
+        for number, assertion in enumerate(assertions):
+            if number not in failed_at:
+                results[number] = _check(assertion, own)
+                failed_at |= {} if results[number].ok else {number: label}
+    for number, label in failed_at.items() if num_points > 1 else ():
+        where = f" (at {shortened(label, 200)})" if label else ""
+        results[number] = results[number]._replace(text=f"{results[number].text}{where}")
+    return results
 
 
 def _label(point: Any) -> str:
@@ -142,16 +161,11 @@ def _label(point: Any) -> str:
     return "" if point is None else str(point)
 
 
-def _check(assertion: Assertion, by_point: Mapping[str, Sequence[Mapping[str, Any]]]) -> AssertResult:
-    result = AssertResult(assertion.text, False, None, None)
-    for label, rows in by_point.items():
-        left, right = _value(assertion.left, rows), _value(assertion.right, rows)
-        ok = left is not None and right is not None and COMPARISONS[assertion.operator](left, right)
-        result = AssertResult(assertion.text, ok, left, right)
-        if not ok:
-            where = f" (at {shortened(label, 200)})" if len(by_point) > 1 and label else ""
-            return result._replace(text=f"{assertion.text}{where}")
-    return result
+def _check(assertion: Assertion, rows: Sequence[Mapping[str, Any]]) -> AssertResult:
+    """Whether an assertion holds at one point."""
+    left, right = _value(assertion.left, rows), _value(assertion.right, rows)
+    ok = left is not None and right is not None and COMPARISONS[assertion.operator](left, right)
+    return AssertResult(assertion.text, ok, left, right)
 
 
 def _value(side: Side, rows: Sequence[Mapping[str, Any]]) -> float | None:
