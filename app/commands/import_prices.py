@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -109,8 +109,10 @@ def _price_list(file: Path, name: str, found: "PricesFound", spot: bool, day: st
         for offer in found.offers
     )
     source = Source(kind="price_list", ref=f"{file.name}, sha256 {digest}", date=datetime.now().date())
-    basis = "owned" if cluster else "spot" if spot else "on_demand"
-    return PriceList(name=name, provider=name, basis=basis, prices=entries, sources={"list": source})
+    cloud: Literal["spot", "on_demand"] = "spot" if spot else "on_demand"
+    return PriceList(
+        name=name, provider=name, basis="owned" if cluster else cloud, prices=entries, sources={"list": source}
+    )
 
 
 def _json(found: "PricesFound") -> dict[str, Any]:

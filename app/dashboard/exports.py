@@ -1,6 +1,5 @@
 """What can be taken away: the scenario as a file, its figures as CSV or Parquet, the report. Knows nothing of pages."""
 
-import csv
 import io
 from collections.abc import Mapping
 from typing import Any
@@ -9,11 +8,9 @@ from app.dashboard.estimates import Answer
 from app.report.page import report_html
 from app.results import PointResult, put_together
 from scenarios.columns import flat_row, write_parquet
+from scenarios.csv_file import write_csv
 from scenarios.load import LoadedScenario, Point
 from scenarios.store import label_of, point_hash
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters that make a spreadsheet compute a cell."""
 
 
 def rows_csv(answer: Answer) -> bytes:
@@ -21,21 +18,8 @@ def rows_csv(answer: Answer) -> bytes:
     flat = [flat_row(row) for row in answer.rows]
     names = list(dict.fromkeys(name for row in flat for name in row))
     out = io.StringIO(newline="")
-    writer = csv.DictWriter(out, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: cell(value) for name, value in row.items()} for row in flat)
+    write_csv(names, flat, out)
     return out.getvalue().encode()
-
-
-def cell(value: Any) -> Any:
-    """A value as a cell.
-
-    >>> cell("=1+1"), cell(-1.5), cell(None), cell("h200")
-    ("'=1+1", -1.5, '', 'h200')
-    """
-    if value is None:
-        return ""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def rows_parquet(answer: Answer) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from simulator.catalog.hub.config import text_keys
 from simulator.catalog.hub.keys import Keys, read_json
 from simulator.errors import ScenarioError
+from simulator.spec.deployment import UnquantisedPart
 from simulator.spec.draft import KvDtype, WeightDtype
 
 PLAIN: dict[str, WeightDtype] = {"bfloat16": "bf16", "float16": "bf16", "float32": "fp32"}
@@ -32,7 +33,7 @@ class WeightFormat(NamedTuple):
     weights: WeightDtype
     kv: KvDtype | None = None
     """KV dtype that the checkpoint was prepared for; None: it says nothing of it."""
-    unquantised: tuple[str, ...] = ()
+    unquantised: tuple[UnquantisedPart, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -150,7 +151,7 @@ METHODS = {
 """quant_method → who reads the rest of the mapping."""
 
 
-def _kept(config: Keys, num_layers: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _kept(config: Keys, num_layers: int) -> tuple[tuple[UnquantisedPart, ...], tuple[str, ...]]:
     """Parts that the checkpoint keeps in bf16 beyond what its format leaves there: those a scenario can name; notes."""
     stated = [
         name
@@ -160,7 +161,7 @@ def _kept(config: Keys, num_layers: int) -> tuple[tuple[str, ...], tuple[str, ..
     ]
     attention = [name for name in stated if ATTENTION.search(name)]
     mlp = [name for name in stated if MLP.search(name) and name not in attention]
-    named = {}
+    named: dict[UnquantisedPart, list[str]] = {}
     if _layers(attention, num_layers) == set(range(num_layers)):
         named["attention"] = attention
     if _layers(mlp, num_layers) == {0, num_layers - 1}:
