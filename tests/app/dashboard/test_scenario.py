@@ -75,11 +75,6 @@ def test_the_figures_go_out_as_csv_and_parquet(small):
     assert float(lines[0]["ttft_s.p95"]) == table[0]["ttft_s.p95"] == answer.rows[0]["ttft_s"]["p95"]
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-x", "@a", "\tx", "=HYPERLINK(1)"])
-def test_a_spreadsheet_computes_no_cell(text):
-    assert exports.cell(text) == f"'{text}"
-
-
 def test_the_report_goes_out_whole(small):
     page = exports.report(small, small.points[0], estimated(small.points[0].scenario)).decode()
 
