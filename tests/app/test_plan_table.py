@@ -3,6 +3,7 @@
 import pytest
 
 from app.show_plan import show_plan
+from app.tables.plan import shown_points, source_of
 from scenarios.plan_file import described, load_plan
 from tests.app import plan_toys
 from tests.app.plan_toys import CHEAP, OTHER
@@ -61,6 +62,14 @@ def test_the_choice_is_told_with_what_it_rests_on(screen):
     assert "Flips cheaper while the moon is full" in screen
 
 
+def test_what_would_be_cheaper_by_its_estimate_is_told():
+    cheaper = plan_toys.point(OTHER, usd_per_hour=9.0, method="estimated")
+
+    screen = shown(plan_toys.answer(points=[plan_toys.point(CHEAP), cheaper]))
+
+    assert f"Cheaper by the estimate alone: {OTHER}, from $9.00/h; not simulated" in screen
+
+
 def test_the_search_is_told(screen):
     assert "Searched 4 candidates: 2 ruled out by a bound, 1 estimated, 1 simulated; 1.50 s" in screen
 
@@ -87,3 +96,20 @@ def test_what_a_choice_makes_impossible_is_told_with_an_example():
     screen = shown(found, "plan.vary={gpu: [h200-sxm, b200-sxm], target.tensor_parallel: [1, 3]}")
 
     assert "Left out 2 candidates, such as plain.h200-sxm.tp3: 3 does not divide" in screen
+
+
+def test_of_equal_costs_the_choice_stands_first():
+    found = plan_toys.answer(choice=OTHER, points=[plan_toys.point(CHEAP), plan_toys.point(OTHER)])
+
+    assert [point["name"] for point in shown_points(found)] == [OTHER, CHEAP]
+
+
+def test_the_sources_are_those_of_the_choice_and_the_runner_up():
+    others = {name: {"usd_per_gpu_hour": 1.0} for name in (CHEAP, OTHER, "plain.h200-sxm.seqs8")}
+    assumed = [f"{CHEAP}: mine", "plain.h200-sxm.seqs8: another's", "engines/vllm, overhead: shared"]
+    provenance = {"prices": others, "calibration": {}, "assumptions": assumed}
+
+    source = source_of(plan_toys.answer(provenance=provenance))
+
+    assert list(source["prices"]) == [CHEAP, OTHER]
+    assert source["assumptions"] == [f"{CHEAP}: mine", "engines/vllm, overhead: shared"]

@@ -70,6 +70,17 @@ def test_a_value_that_is_none_is_a_mistake_and_not_left_out():
     assert f"chat.yaml:{line_of(text, '- h2000')}: deployments.plain.gpu: no GPU 'h2000'" in str(error.value)
 
 
+@pytest.mark.parametrize(("value", "said"), [("two", "'two': "), (0, "0: ")])
+def test_a_number_that_is_none_is_a_mistake_and_not_left_out(value, said):
+    text = varied(target__tensor_parallel=[1, value])
+
+    with pytest.raises(ScenarioError) as error:
+        plan_of(text)
+
+    line = line_of(text, f"- {value}")
+    assert f"chat.yaml:{line}: deployments.plain.target.tensor_parallel: {said}" in str(error.value)
+
+
 def test_mistakes_of_the_scenario_and_of_the_question_are_told_at_once():
     text = edited(("rate_per_s: 4", "rate: 4")) + PLAN.replace("headroom", "headrom")
 
