@@ -16,7 +16,7 @@ from calibration.measuring.padded import Padded, assume
 from calibration.measuring.points import DRAFT_TOKENS, Bounds, Point
 from engine.commands.setup import Workbench
 from engine.kv_cache import KvStore
-from engine.sequence import Request
+from engine.sequence import Request, SequenceState
 from engine.texts import DOMAINS
 from engine.trace import StepRow
 
@@ -63,8 +63,7 @@ class Stage:
         engine.sequences.clear()
         for _ in range(point.sequences):
             self._adopt(point, WARM_STEPS + steps)
-        for sequence in engine.scheduler.running.values():
-            engine.pool.extend(sequence.table, len(sequence.tokens))
+        self._hold_blocks(list(engine.scheduler.running.values()))
         if point.prompts:
             self._with_prompts(point, WARM_STEPS + steps)
         else:
@@ -77,19 +76,26 @@ class Stage:
         return [step for step in taken[WARM_STEPS:] if _as_wanted(step.row, point)]
 
     def _adopt(self, point: Point, steps: int) -> None:
-        """A sequence in the middle of its decoding: all of its tokens but the last count as computed.
-
-        Its last block is taken after those of all others, as in serving: sequences that grow side by side have their
-        positions scattered over the cache, and attention has to gather them.
-        """
+        """A sequence in the middle of its decoding: all of its tokens but the last count as computed."""
         engine = self.engine
         request = Request(self._tokens(point.context), steps, draft_tokens=point.draft_tokens)
         sequence = engine.submit(request)
         engine.scheduler.waiting.pop()
-        engine.pool.extend(sequence.table, max(len(sequence.tokens) - engine.pool.block_tokens, 1))
         engine.scheduler.running[sequence.number] = sequence
         if isinstance(engine.drafter, Padded):
             assume(engine.drafter.drafter, sequence)
+
+    def _hold_blocks(self, sequences: Sequence[SequenceState]) -> None:
+        """Blocks of all sequences, one of each in turn, in an order drawn anew every time.
+
+        As in serving: who comes takes the blocks that others have freed, and who decodes grows beside the others, so
+        that positions are scattered over the cache, and attention has to gather them.
+        """
+        pool = self.engine.pool
+        turns = [sequence.table for sequence in sequences for _ in range(pool.blocks_for(len(sequence.tokens)))]
+        for turn in self._rng.permutation(len(turns)):
+            table = turns[turn]
+            pool.extend(table, (len(table.blocks) + 1) * pool.block_tokens)
 
     def _with_prompts(self, point: Point, times: int) -> None:
         """Prompts that end with their first token, all into one step; then the same again."""

@@ -182,7 +182,7 @@ def test_the_project_writes_its_own_devices_into_the_package(own, monkeypatch):
     written = write_device(fit_device(complete(), "h200-sxm"), own, force=False)
 
     assert own / "gpus" / "h200-sxm.yaml" in written
-    assert measurements_file(own, "cpu-2core").parent.parent.name == "runs"
+    assert measurements_file(own, "cpu-1thread").parent.parent.name == "runs"
 
 
 def test_a_model_that_the_package_lacks_gets_an_entry_of_its_own(own):

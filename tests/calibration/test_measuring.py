@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 
@@ -206,6 +207,21 @@ def test_no_more_is_drafted_than_a_tree_has_nodes():
 
     assert {p.draft_tokens for p in few if p.sequences == 1} == {1, 2, 3, 4}
     assert max(p.draft_tokens for p in many) == 12
+
+
+def test_sequences_of_a_measured_step_have_their_blocks_scattered_over_the_cache(bench, monkeypatch):
+    stage, tables = Stage(bench, drafted=False), []
+
+    def remember(self, start_s):
+        tables.append([list(sequence.table.blocks) for sequence in self.engine.scheduler.running.values()])
+        self.engine.step(start_s())
+
+    monkeypatch.setattr(Stage, "_step", lambda self: remember(self, self.engine.clock))
+    stage.visit(Point(False, sequences=3, context=40), 1)
+
+    pairs = [pair for blocks in tables[0] for pair in pairwise(blocks)]
+    assert len(tables[0]) == 3
+    assert sum(second == first + 1 for first, second in pairs) < len(pairs) / 2
 
 
 def test_a_long_prompt_is_measured_in_its_chunks(bench):

@@ -24,7 +24,7 @@ def test_a_profile_of_ones_own_comes_before_the_packages(profiles):
 
 
 def test_without_one_it_is_the_packages(profiles):
-    assert profiled_gpu() == "cpu-2core"
+    assert profiled_gpu() == "cpu-1thread"
 
 
 def test_of_several_of_ones_own_one_must_be_named(profiles):

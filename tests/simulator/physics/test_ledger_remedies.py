@@ -55,7 +55,7 @@ def test_a_smaller_draft_or_none_is_a_way_out():
 
 
 def test_a_larger_gpu_is_no_way_out_of_a_cpu():
-    row = ledger(model="llama-3.3-70b", weights="bf16", gpu="cpu-2core", policy="specfleet")
+    row = ledger(model="llama-3.3-70b", weights="bf16", gpu="cpu-1thread", policy="specfleet")
 
     assert not row.fits
     assert "gpu " not in row.reason.split("what would fit: ")[1]

@@ -182,10 +182,10 @@ def test_links_are_told_apart():
 def test_what_the_host_is_not_for_is_refused():
     with pytest.raises(ValidationError, match="kv_host_link leads to no memory"):
         Engine(policy="vllm", kv_host_link="pcie")
-    cpu = deployment(model="smollm2-135m", weights="fp32", kv="fp32", gpu="cpu-2core", policy="specfleet",
+    cpu = deployment(model="smollm2-135m", weights="fp32", kv="fp32", gpu="cpu-1thread", policy="specfleet",
                      engine={"kv_host_gb": 1.0})  # fmt: skip
     assert check_deployment("it", cpu) == [
-        "it.engine.kv_host_gb: cpu-2core is the host: its KV lies there already; leave it out"
+        "it.engine.kv_host_gb: cpu-1thread is the host: its KV lies there already; leave it out"
     ]
     with pytest.raises(ProfileError, match="were measured whole"):
         build_step_model(cpu)

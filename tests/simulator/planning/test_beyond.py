@@ -5,7 +5,7 @@ from simulator.planning.context import row_context
 from tests.simulator.outcome import specs
 
 DEVICE = {
-    "gpu": "cpu-2core",
+    "gpu": "cpu-1thread",
     "target": {"model": "smollm2-135m", "weights": "fp32", "kv": "fp32"},
     "engine": {"policy": "specfleet", "max_model_len": 512},
 }
