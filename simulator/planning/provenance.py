@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from simulator.catalog.load import (
@@ -62,9 +63,9 @@ def provenance(scenario: Scenario) -> dict[str, Any]:
 
 
 def _own_file(file: str) -> dict[str, str]:
-    """Where an entry of the user's own catalog lies; nothing for those of the package."""
-    where = origin(*file.split("/", 1))
-    return {} if where == "package" else {"own_file": where}
+    """File of an entry of the user's own catalog, from its folder on, alike on every machine; none of the package."""
+    where = Path(origin(*file.split("/", 1)))
+    return {} if where == Path("package") else {"own_file": "/".join(where.parts[-3:])}
 
 
 def package_version() -> str:

@@ -1,6 +1,7 @@
 """`specfleet import prices` and `import model`: from a file to the user's own catalog, from there to a run."""
 
 import json
+import shutil
 
 import pytest
 import yaml
@@ -134,3 +135,23 @@ def test_another_folder_is_told_to_be_read(place):
     shown = toys.call("import", "model", "config.json", "--name", "mine", "--out", "elsewhere").stdout
 
     assert "elsewhere/models/mine.yaml is written. It is read where SPECFLEET_CATALOG=elsewhere is set." in shown
+
+
+def test_a_summary_is_the_same_bytes_wherever_it_is_made(place, tmp_path_factory, monkeypatch):
+    toys.call("import", "prices", "vms.csv", "--name", "mine")
+    (place / "gate.yaml").write_text(
+        toys.SMALL.replace(PRICE, "price: {catalog: mine}").replace(TARGET, "model: x.json")
+    )
+    written(place, LLAMA, "x.json")
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "copy"
+    shutil.copytree(place, elsewhere)
+
+    summaries = []
+    for folder in (place, elsewhere):
+        monkeypatch.chdir(folder)
+        load.forget()
+        assert toys.call("run", "gate.yaml", "--jobs", "1").exit_code == 0
+        summaries.append(next(folder.glob("runs/*/summary.json")).read_bytes())
+
+    assert summaries[0] == summaries[1]
+    assert b"specfleet-catalog/prices/mine.yaml" in summaries[0]
