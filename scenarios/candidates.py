@@ -4,12 +4,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from scenarios.problems import Problem, shortened
 from scenarios.sets import all_places, find_place, nearest_place, put
 from scenarios.shape import TAGS, entry_types
 from scenarios.yaml_nodes import Node, child, plain
+from simulator.catalog.load import is_config
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
 
@@ -111,6 +113,8 @@ def _label(key: str, value: Any) -> str:
         text = "-".join([key, *map(str, value)])
     elif isinstance(value, int | float) and not isinstance(value, bool):
         text = f"{key}{value}"
+    elif key == "model" and isinstance(value, str) and is_config(value):
+        text = f"{key}-{Path(value).stem}"
     else:
         text = "-".join(part for part in (key, "default" if value is None else str(value)) if part)
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.") or key

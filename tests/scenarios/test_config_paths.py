@@ -3,6 +3,7 @@
 import pytest
 
 from scenarios.load import load_scenario
+from scenarios.plan_file import load_plan
 from scenarios.store import point_hash, resolved_document, to_yaml
 from simulator.errors import ScenarioError
 from simulator.planning.draft_words import speculation_words
@@ -48,6 +49,14 @@ def test_paths_may_be_swept(place):
 
     models = [point.scenario.deployments["plain"].target.model for point in loaded.points]
     assert models == ["llama-3.1-8b", str(place / "there" / "mine.json")]
+
+
+def test_a_plan_may_vary_the_model_over_paths(place):
+    text = (place / "there" / "chat.yaml").read_text() + "plan:\n  vary: {target.model: [llama-3.1-8b, ./mine.json]}\n"
+
+    found = load_plan("there/chat.yaml", text=text).scenario.deployments
+
+    assert found["plain.model-mine"].target.model == str(place / "there" / "mine.json")
 
 
 def test_the_estimate_is_that_of_the_same_model_of_the_catalog(place):
