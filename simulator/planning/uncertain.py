@@ -74,39 +74,41 @@ def _workload(scenario: Scenario) -> Iterator[Input]:
 
 
 def _acceptance(specs: Mapping[str, Deployment]) -> Iterator[Input]:
-    """One for each draft and what is accepted of it: deployments that have the same draft are right or wrong together.
+    """One for each draft: all deployments that have it are right or wrong together, whatever they say of it.
 
     Its odds are what is multiplied, at every position and in every class.
     """
     groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for deployment, spec in specs.items():
-        for draft, said in _said_of_acceptance(spec).items():
-            groups.setdefault((draft, said), []).append((deployment, draft))
+        for draft, what in _drafts(spec).items():
+            groups.setdefault((draft, what), []).append((deployment, draft))
     drafts = [draft for draft, _ in groups]
     for (draft, _), keys in groups.items():
         what = draft or "union"
         name = f"acceptance.{what}" if drafts.count(draft) == 1 else f"acceptance.{what}.{keys[0][0]}"
         one = assumed(name, f"odds that a draft token of {what} is accepted", "acceptance", "acceptance", tuple(keys))
-        yield _counted(one, specs[keys[0][0]], draft)
+        yield _counted(one, [specs[deployment] for deployment, _ in keys], draft)
 
 
-def _said_of_acceptance(spec: Deployment) -> dict[str, str]:
-    """Draft → what is said of its acceptance; a union that was measured as a whole has only that."""
+def _drafts(spec: Deployment) -> dict[str, str]:
+    """Draft → what it is, acceptance apart; a union that was measured as a whole has only that."""
     speculation = spec.speculation
     if speculation.kind == "none" or not speculation.draft_tokens:
         return {}
     if speculation.combine.kind == "union" and speculation.combine.survival is not None:
-        return {TOGETHER: repr(speculation.combine.survival)}
-    return {name: repr(draft.acceptance) for name, draft in speculation.drafts.items()}
+        return {TOGETHER: ", ".join(speculation.drafts)}
+    return {name: draft.model_dump_json(exclude={"acceptance"}) for name, draft in speculation.drafts.items()}
 
 
-def _counted(one: Input, spec: Deployment, draft: str) -> Input:
-    """With the interval of what was counted, where every class of a draft holds a histogram of steps."""
-    known = [] if draft == TOGETHER else [stated(a) for a in spec.speculation.drafts[draft].acceptance.values()]
-    counts = [acceptance.histogram for acceptance in known if acceptance.histogram is not None]
-    if not known or len(counts) < len(known):
+def _counted(one: Input, specs: Sequence[Deployment], draft: str) -> Input:
+    """With the interval of what was counted, where all that is said of a draft holds a histogram of steps."""
+    if draft == TOGETHER:
         return one
-    lows, highs = zip(*map(odds_within, known), strict=True)
+    said = {repr(a): stated(a) for spec in specs for a in spec.speculation.drafts[draft].acceptance.values()}
+    counts = [acceptance.histogram for acceptance in said.values() if acceptance.histogram is not None]
+    if len(counts) < len(said):
+        return one
+    lows, highs = zip(*map(odds_within, said.values()), strict=True)
     steps = sum(sum(histogram.values()) for histogram in counts)
     source = f"{steps:,} steps in its histograms, each taken for itself; other traffic is not in it"
     return one._replace(low=min(lows), high=max(highs), basis="measured", source=source)

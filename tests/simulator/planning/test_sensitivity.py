@@ -2,13 +2,17 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from math import log
+from statistics import NormalDist
 
 import pytest
 
 from simulator.errors import ScenarioError
+from simulator.outcome.interval import NORMAL_QUANTILE
 from simulator.planning.burst_costs import burst_bar, clumped, why_no_bursts
 from simulator.planning.comparison import BY_CAPACITY, BY_LOAD
 from simulator.planning.sensitivity import sensitivity
+from simulator.planning.uncertain import inputs_of
 from tests.simulator.outcome import specs
 
 DEAR = {"price": 9.0}
@@ -23,7 +27,7 @@ def scenario(deployments=None, arrivals=None, **changes):
 
 @pytest.fixture(scope="module")
 def found():
-    return sensitivity(scenario(), draws=12)
+    return sensitivity(scenario(), draws=6)
 
 
 def test_every_input_is_at_both_ends(found):
@@ -66,7 +70,7 @@ def test_the_cheapest_comes_first_and_the_next_is_the_runner_up(found):
 
 def test_the_same_seed_gives_the_same_answer_wherever_it_is_computed(found):
     with ThreadPoolExecutor(2) as pool:
-        elsewhere = sensitivity(scenario(), pool, draws=12)
+        elsewhere = sensitivity(scenario(), pool, draws=6)
 
     assert elsewhere.as_json() == found.as_json()
 
@@ -78,9 +82,9 @@ def test_the_answer_is_plain_json(found):
 def test_a_winner_far_ahead_stays_the_winner():
     pair = {"cheap": {}, "dear": DEAR}
 
-    stays = sensitivity(scenario(pair), draws=12).stability
+    stays = sensitivity(scenario(pair), draws=6).stability
 
-    assert (stays.chance, stays.winners, stays.turned_by) == (1.0, {"cheap": 12}, [])
+    assert (stays.chance, stays.winners, stays.turned_by) == (1.0, {"cheap": 6}, [])
 
 
 def test_progress_counts_the_draws():
@@ -150,3 +154,15 @@ def test_bursts_are_asked_for_and_told():
     assert "burstiness is not varied" in " ".join(sensitivity(loop, draws=0, bursts=True).notes)
     assert "--bursts" in " ".join(sensitivity(loop, draws=0).notes)
     assert why_no_bursts(scenario()) == ""
+
+
+def test_the_chance_that_the_winner_stays_is_that_of_the_law():
+    pair = scenario({"a": {}, "b": {"gpu": "b200-sxm"}}, arrivals={"kind": "queued_at_once"})
+    known = {one.name: (1.0, 1.0) for one in inputs_of(pair, ["a", "b"])}
+
+    found = sensitivity(pair, draws=400, within=known | {"price.b200-sxm": (0.25, 4.0)})
+
+    a, b = (found.costs[name].usd_per_million for name in "ab")
+    turned = NormalDist().cdf(-NORMAL_QUANTILE * abs(log(a / b)) / log(4.0))
+    assert found.stability.chance == pytest.approx(1.0 - turned, abs=1.5 / 400)
+    assert found.stability.turned_by[0][0] == "price.b200-sxm"

@@ -103,8 +103,17 @@ def test_deployments_with_one_draft_are_right_or_wrong_together():
     assert found["acceptance.small"].keys == (("a", "small"), ("b", "small"))
 
 
-def test_one_draft_that_is_accepted_differently_is_two_inputs():
-    found = inputs({"a": drafts({"survival": [0.8, 0.6]}), "b": drafts({"survival": [0.7, 0.6]})})
+def test_one_draft_is_one_input_whatever_is_said_of_it():
+    found = inputs({"a": drafts({"survival": [0.8, 0.6]}), "b": drafts({"histogram": {0: 1, 1: 9}})})
+
+    assert found["acceptance.small"].keys == (("a", "small"), ("b", "small"))
+    assert found["acceptance.small"].basis == "assumption", "not all of it was counted"
+
+
+def test_two_drafts_of_one_name_are_two_inputs():
+    other = specs.MODELLED_DRAFTS
+
+    found = inputs({"a": drafts({"survival": [0.8]}), "b": {"speculation": other}})
 
     assert {"acceptance.small.a", "acceptance.small.b"} <= set(found)
 
