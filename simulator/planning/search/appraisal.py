@@ -16,8 +16,8 @@ from simulator.planning.search.bounds import Bound, bound_of
 from simulator.planning.steady_cluster import SteadyCluster
 from simulator.spec.scenario import Scenario
 
-ESTIMATE_ERROR = 0.1
-"""By how much the estimate's capacity may fall short of the simulation's (decisions/003 says how far it errs)."""
+ESTIMATE_ERROR = 0.3
+"""By how much the estimate's capacity may fall short of the simulation's; 29 % was seen, of TTFT on 21 replicas."""
 
 USED_WELL = 0.7
 """Share of the saturation rate up to which a replica is first expected to hold; a start, nothing follows from it."""

@@ -16,7 +16,7 @@ from simulator.planning.draft_schedule import draft_schedule
 from simulator.planning.provenance import provenance
 from simulator.planning.replication import Simulate
 from simulator.planning.search.answer import PlanResult
-from simulator.planning.search.appraisal import ESTIMATE_ERROR, Appraisal
+from simulator.planning.search.appraisal import Appraisal
 from simulator.planning.search.asked import alone, at_rate
 from simulator.planning.search.confirm import confirmed, expected_units
 from simulator.planning.search.field import ROUNDING, Field, field_of
@@ -31,6 +31,9 @@ from simulator.planning.study import Progress
 from simulator.run import simulate_once, with_best_trees
 from simulator.spec.plan import Plan
 from simulator.spec.scenario import Scenario
+
+LATENCY_ERROR = 0.1
+"""Share by which an estimated latency counts as longer beside simulated ones: that much of a difference is none."""
 
 
 def plan(
@@ -109,11 +112,11 @@ def _trusted(field: Field, point: Point) -> bool:
 
 
 def _figures(field: Field, latency: Latency, point: Point) -> tuple[float, float, float]:
-    """What the Pareto set compares: a latency counts as longer by the estimate's error beside simulated ones."""
+    """What the Pareto set compares."""
     assert point.num_gpus is not None
     assert point.row is not None
-    error = ESTIMATE_ERROR if field.question.confirm and point.method == "estimated" else 0.0
-    return point.cost, float(point.num_gpus), latency.of(point.row) * (1.0 + error)
+    longer = LATENCY_ERROR if field.question.confirm and point.method == "estimated" else 0.0
+    return point.cost, float(point.num_gpus), latency.of(point.row) * (1.0 + longer)
 
 
 def _beside(field: Field, choice: Point | None, points: tuple[Point, ...]) -> dict[str, Any]:

@@ -48,10 +48,10 @@ class Rivals:
             yield name
 
     def _promise(self, name: str) -> tuple[float, int, float, str]:
-        """By what a candidate may cost, then by GPUs and by the share of its capacity that is used."""
+        """By what a candidate costs by the estimate, then by GPUs and by the share of its capacity that is used."""
         of = self.hoped[name]
-        cost, gpus = self.field.usd_per_hour(name, of.hopeful), self.field.num_gpus(name, of.hopeful)
-        return round(cost, 9), gpus, _used(of, of.hopeful), name
+        cost, gpus = self.field.usd_per_hour(name, of.replicas), self.field.num_gpus(name, of.replicas)
+        return round(cost, 9), gpus, of.row["utilisation"], name
 
     def least_cost(self) -> float:
         """Cost of the cheapest candidate that holds in simulation; inf where none does [USD/h]."""
