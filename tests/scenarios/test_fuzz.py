@@ -10,10 +10,12 @@ from scenarios.starter import starter_text
 from scenarios.yaml_nodes import parse_yaml
 from simulator.errors import ScenarioError
 from tests.scenarios.examples import CHAT, SEVERAL
+from tests.scenarios.plan_examples import PLAN, plan_of
 
 TAIL = "sweep: {seed: [1, 2]}\nassert: [plain.req_per_s < 3]\n"
 PLACES = all_places(parse_yaml(CHAT + TAIL, "chat.yaml")[0])
 DEEP_PLACES = [place for place in all_places(parse_yaml(SEVERAL, "chat.yaml")[0]) if ".speculation" in place]
+PLAN_PLACES = all_places(parse_yaml(CHAT + PLAN, "chat.yaml")[0])
 ODD = [
     "",
     "~",
@@ -63,6 +65,17 @@ def test_any_value_set_at_any_place(sets):
 @given(st.lists(st.tuples(st.sampled_from(DEEP_PLACES), odd_values), max_size=3))
 def test_any_value_set_at_any_place_of_a_speculation(sets):
     loads_or_is_refused(SEVERAL, *(f"{path}={value}" for path, value in sets))
+
+
+@quick
+@given(st.lists(st.tuples(st.sampled_from(PLAN_PLACES), odd_values), max_size=3))
+def test_any_value_set_at_any_place_of_a_plan(sets):
+    try:
+        planned = plan_of(CHAT + PLAN, *(f"{path}={value}" for path, value in sets))
+    except ScenarioError:
+        return
+
+    assert planned.scenario.deployments
 
 
 @quick

@@ -1,5 +1,8 @@
 """Plan files: what may be varied, and which candidates come of it."""
 
+import re
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -9,6 +12,8 @@ from scenarios.plan_file import load_plan
 from simulator.errors import ScenarioError
 from tests.scenarios.examples import CHAT, edited, line_of
 from tests.scenarios.plan_examples import PLAN, plan_of, varied
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +164,14 @@ def test_a_folder_gives_its_scenarios_and_leaves_its_plans_out(tmp_path):
     (tmp_path / "chat.yaml").unlink()
     with pytest.raises(ScenarioError, match="its plan files are for `specfleet plan`"):
         find_scenarios(tmp_path)
+
+
+def test_the_page_on_planning_shows_questions_that_load():
+    page = (ROOT / "docs" / "planning.md").read_text(encoding="utf-8")
+    first, *others = re.findall(r"```yaml\n(plan:\n.*?)```", page, re.DOTALL)
+
+    assert plan_of(CHAT + first).plan.spare_replicas == 1
+    assert all(plan_of(CHAT + other).plan for other in others)
 
 
 def test_the_built_in_plans_are_those():
