@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from simulator.outcome.report import EXTRA_FIELDS, ROW_FIELDS
-from simulator.planning.study import StudyResult, Task, study, study_replication, to_json_ready
+from simulator.planning.replication import Task, study_replication
+from simulator.planning.study import StudyResult, study, to_json_ready
 from simulator.spec.scenario import Scenario
 from tests.simulator.outcome import specs, toys
 
