@@ -11,9 +11,10 @@ import numpy as np
 
 from app.results import PointResult, put_together
 from app.show import show
-from app.workers import workers
 from docs.pictures import svg
+from scenarios.executors import workers
 from scenarios.load import LoadedScenario, load_scenario
+from scenarios.streamed import Each
 from simulator.outcome.latency import summaries
 from simulator.outcome.throughput import throughput
 from simulator.outcome.window import measured_window
@@ -45,13 +46,13 @@ def rounded(value: Any) -> Any:
         return float(f"{value:.{DIGITS}g}")
     if isinstance(value, dict):
         return {key: rounded(inner) for key, inner in value.items()}
-    return [rounded(inner) for inner in value] if isinstance(value, list) else value
+    return [rounded(inner) for inner in value] if isinstance(value, list | Each) else value
 
 
 def demo() -> dict[str, Any]:
     """The summary of the demo's run as the command line prints it, the replications left out."""
     loaded = load_scenario(SCENARIO)
-    with workers(None) as executor:
+    with workers() as executor:
         result = to_json_ready(study(loaded.points[0].scenario, executor, guess=guess_capacity))
     summary = put_together(loaded.name, [PointResult("base", {}, "", result, 0.0)], loaded.asserts)
     found: dict[str, Any] = rounded({name: part for name, part in summary.items() if name != "replications"})
