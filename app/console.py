@@ -32,8 +32,12 @@ def note(text: str, *, quiet: bool = False) -> None:
 
 
 def print_json(value: Any) -> None:
-    """A value as JSON on stdout."""
-    typer.echo(json_text(value))
+    """A value as JSON on stdout; an `Each` in it is written item by item."""
+    from scenarios.streamed import json_parts
+
+    for part in json_parts(value, json_text):
+        typer.echo(part, nl=False)
+    typer.echo()
 
 
 def json_text(value: Any) -> str:

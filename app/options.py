@@ -29,6 +29,14 @@ Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder in which
 Jobs = Annotated[
     int | None, typer.Option("--jobs", metavar="N", min=1, help="Processes that simulate; by default one a core.")
 ]
+Where = Annotated[
+    str | None,
+    typer.Option(
+        "--executor",
+        metavar="WHERE",
+        help="Where to simulate: process[:N] (the default), serial, dask://HOST:PORT or dask+tls://HOST:PORT.",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Compute anew what an earlier run has already found.")]
 Overwrite = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes: results and errors only.")]

@@ -2,6 +2,8 @@
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -9,6 +11,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 SHOWN_AFTER_S = 2.0
+SPEED_OVER_S = 3600.0
+"""Span over which the speed is taken that says how much time is left."""
 
 
 class ProgressBar:
@@ -38,6 +42,17 @@ class ProgressBar:
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=total)
 
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Take the bar off the screen while something else is printed."""
+        if self._bar is not None:
+            self._bar.stop()
+        try:
+            yield
+        finally:
+            if self._bar is not None:
+                self._bar.start()
+
     def _open(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -46,9 +61,12 @@ class ProgressBar:
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
+            TextColumn("tasks,"),
             TimeRemainingColumn(),
+            TextColumn("left"),
         )
-        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        console = Console(stderr=True)
+        self._bar = Progress(*columns, console=console, transient=True, speed_estimate_period=SPEED_OVER_S)
         self._task = self._bar.add_task(self._text, total=None)
         self._bar.start()
 
@@ -60,3 +78,4 @@ class ProgressBar:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+            self._bar = None

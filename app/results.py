@@ -1,10 +1,17 @@
-"""What came of a scenario file: its points put together, what it asserts, and the exit code that follows."""
+"""What came of a scenario file: its points put together, what it asserts, and the exit code that follows.
 
-from collections.abc import Mapping, Sequence
+Lists over the points of a sweep are gone through and never held: a point's result may lie on disk until it is read.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from app.exits import ASSERT_FAILED, NOTHING_HOLDS, OK
+
+LEADING = ("leader", "runner_up", "basis", "ratio", "close_call")
+"""Of a comparison, what counts over the points of a sweep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,55 +25,72 @@ class PointResult:
     result: Mapping[str, Any]
     """The study as plain JSON values."""
     seconds: float
+    """That its tasks took."""
     found: bool = False
     """Whether it was read from an earlier run."""
 
 
 def put_together(name: str, points: Sequence[PointResult], asserts: Sequence[str]) -> dict[str, Any]:
-    """The summary of a scenario file from its finished points, in the shape of `run --json`."""
+    """The summary of a scenario file from its finished points, in the shape of `run --json`; its lists are `Each`."""
     from app.tables.sweep import over_points
+    from scenarios.streamed import Each
 
     first = points[0].result
-    swept = [_swept(point, first) for point in points]
-    rows = [row for point in swept for row in point["rows"]]
-    sweep = len(points) > 1 or bool(points[0].values)
+    several = len(points) > 1
+    rows = Each(partial(_rows, points))
+    leaders, drafts = _overview(points)
     summary: dict[str, Any] = {
         "scenario": name,
         "provenance": first.get("provenance") or {},
         "rows": rows,
-        "replications": [
-            _labelled(row, point.label) for point in points for row in point.result.get("replications", ())
-        ],
-        "comparison": over_points(swept) if len(points) > 1 else first["comparison"],
-        "economics": [] if len(points) > 1 else first.get("economics") or [],
-        "drafts": [note for point in swept for note in _of_several(point)],
+        "replications": Each(partial(_rows, points, "replications")),
+        "comparison": over_points(leaders) if several else first["comparison"],
+        "economics": [] if several else first.get("economics") or [],
+        "drafts": drafts,
         "asserts": _asserted(asserts, rows),
     }
-    if sweep:
-        summary["points"] = [{key: value for key, value in point.items() if key != "rows"} for point in swept]
+    if several or points[0].values:
+        summary["points"] = Each(partial(_swept, points, summary["provenance"]))
     return summary
 
 
-def _swept(point: PointResult, first: Mapping[str, Any]) -> dict[str, Any]:
-    rows = [_labelled(row, point.label) for row in point.result["rows"]]
-    swept = {"point": point.label, "values": dict(point.values), "comparison": point.result["comparison"], "rows": rows}
-    swept["economics"] = point.result.get("economics") or []
-    own = point.result.get("provenance")
-    return swept if own == first.get("provenance") else swept | {"provenance": own}
+def _rows(points: Sequence[PointResult], of: str = "rows") -> Iterator[dict[str, Any]]:
+    for point in points:
+        yield from labelled(point, of)
 
 
-def _labelled(row: Mapping[str, Any], label: str) -> dict[str, Any]:
-    return {**row, "point": label}
+def labelled(point: PointResult, of: str = "rows") -> list[dict[str, Any]]:
+    """A point's rows under its own label: one that was found again may have been swept under another name."""
+    return [{**row, "point": point.label} for row in point.result.get(of) or ()]
 
 
-def _of_several(point: Mapping[str, Any]) -> list[dict[str, str]]:
+def _overview(points: Sequence[PointResult]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """What a comparison over all points follows from, and notes on several drafts: both from one look at each point."""
+    leaders, notes = [], []
+    for point in points:
+        compared = point.result["comparison"]
+        leaders.append({"values": point.values, "comparison": {key: compared.get(key) for key in LEADING}})
+        notes += _of_several(point)
+    return leaders, notes
+
+
+def _swept(points: Sequence[PointResult], common: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Each point without its rows; its provenance where that is not the common one."""
+    for point in points:
+        swept = {"point": point.label, "values": dict(point.values), "comparison": point.result["comparison"]}
+        swept["economics"] = point.result.get("economics") or []
+        own = point.result.get("provenance") or {}
+        yield swept if own == common else swept | {"provenance": own}
+
+
+def _of_several(point: PointResult) -> list[dict[str, str]]:
     """What is to be known of several drafts beside single ones at a point, as it is on screen."""
     from app.tables.drafts import draft_notes
 
-    return [{"point": point["point"], "deployments": of, "note": note} for of, note in draft_notes(point["rows"])]
+    return [{"point": point.label, "deployments": of, "note": note} for of, note in draft_notes(labelled(point))]
 
 
-def _asserted(asserts: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _asserted(asserts: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     if not asserts:
         return []
     from scenarios.asserts import check_asserts
@@ -74,7 +98,7 @@ def _asserted(asserts: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list
     return [result._asdict() for result in check_asserts(asserts, rows)]
 
 
-def any_holds(rows: Sequence[Mapping[str, Any]]) -> bool:
+def any_holds(rows: Iterable[Mapping[str, Any]]) -> bool:
     """Whether a deployment fits and holds the load at some point."""
     return any(row.get("fits", True) and row.get("holds_slo") for row in rows)
 

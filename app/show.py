@@ -1,6 +1,7 @@
 """A summary on the screen: tables, the verdict, where the numbers come from, what was asserted."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from app.console import out_console
@@ -21,17 +22,20 @@ def show(
 ) -> None:
     """Print a scenario's summary, by default to stdout."""
     from app.tables.figures import limits_of, shown_percentiles
+    from app.tables.sweep import MOST_LINES
     from app.tables.verdict import asserts_block, notes_block, provenance_block
     from scenarios.asserts import AssertResult
 
     console = console or out_console()
     limits = limits_of(loaded.points[0].scenario.slo)
     title = f"{loaded.name} — {what}"
-    if len(summary.get("points", ())) > 1:
-        _show_sweep(console, summary, limits, title)
+    points = list(islice(_points(summary), MOST_LINES))
+    rows = [row for point in points for row in point["rows"]]
+    if len(points) > 1:
+        _show_sweep(console, summary, points, limits, title)
     else:
-        _show_point(console, summary, limits, title)
-    notes = notes_block(summary["rows"], shown_percentiles(limits))
+        _show_point(console, {**summary, "rows": rows}, limits, title)
+    notes = notes_block(rows, shown_percentiles(limits))
     console.print()
     if notes is not None:
         console.print(notes)
@@ -39,6 +43,13 @@ def show(
     if summary["asserts"]:
         console.print()
         console.print(asserts_block([AssertResult(**result) for result in summary["asserts"]]))
+
+
+def _points(summary: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Each point with its rows; the one of a scenario that sweeps nothing has nothing else."""
+    rows = groupby(summary["rows"], key=lambda row: row["point"])
+    for point, (_, own) in zip(summary.get("points") or ({},), rows, strict=False):
+        yield {**point, "rows": list(own)}
 
 
 def _show_point(console: "Console", summary: Mapping[str, Any], limits: "Limits", title: str) -> None:
@@ -50,16 +61,15 @@ def _show_point(console: "Console", summary: Mapping[str, Any], limits: "Limits"
     console.print(verdict_block(summary["comparison"], summary.get("economics") or ()))
 
 
-def _show_sweep(console: "Console", summary: Mapping[str, Any], limits: "Limits", title: str) -> None:
+def _show_sweep(
+    console: "Console", summary: Mapping[str, Any], points: list[dict[str, Any]], limits: "Limits", title: str
+) -> None:
     from app.tables.comparison import lines_table
-    from app.tables.sweep import MOST_POINT_TABLES, point_title, sweep_table
+    from app.tables.sweep import MOST_POINT_TABLES, left_out, point_title, sweep_table
     from app.tables.verdict import point_block, verdict_block
 
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for row in summary["rows"]:
-        rows.setdefault(row["point"], []).append(row)
-    points = [{**point, "rows": rows[point["point"]]} for point in summary["points"]]
-    console.print(f"{title}, {plural(len(points), 'point')}", style="bold")
+    num_points = sum(1 for _ in summary["points"])
+    console.print(f"{title}, {plural(num_points, 'point')}", style="bold")
     if len(points) <= MOST_POINT_TABLES:
         for point in points:
             console.print()
@@ -67,5 +77,7 @@ def _show_sweep(console: "Console", summary: Mapping[str, Any], limits: "Limits"
             console.print(point_block(point["comparison"], point["rows"], point.get("economics") or ()))
     console.print()
     console.print(sweep_table(points))
+    if rest := left_out(num_points):
+        console.print(rest)
     console.print()
     console.print(verdict_block(summary["comparison"]))

@@ -1,8 +1,12 @@
 """Result rows as a table of one level: a Parquet file, or the lines of a CSV."""
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
+
+ROWS_AT_ONCE = 2000
+"""Rows that are held in memory, and that make a row group of the file."""
 
 
 def flat_row(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -25,23 +29,49 @@ def flat_row(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def write_parquet(rows: Iterable[Mapping[str, Any]], to: Path | IO[bytes]) -> None:
-    """Write rows, flattened to one level, as a Parquet file."""
+    """Write rows, flattened to one level, as a Parquet file.
+
+    rows: a list, or what yields the same rows anew each time that it is gone through: once for the types of the
+    columns, once for their values.
+    """
     import pyarrow
     import pyarrow.parquet
 
-    flat = [flat_row(row) for row in rows]
-    names = list(dict.fromkeys(name for row in flat for name in row))
-    columns = {name: _column([row.get(name) for row in flat]) for name in names}
-    pyarrow.parquet.write_table(pyarrow.table(columns), to, compression="zstd")
+    types = {"flag": pyarrow.bool_(), "number": pyarrow.float64(), "text": pyarrow.string()}
+    kinds = _kinds(rows)
+    schema = pyarrow.schema([(name, types[kind]) for name, kind in kinds.items()])
+    with pyarrow.parquet.ParquetWriter(to, schema, compression="zstd") as writer:
+        flat = map(flat_row, rows)
+        while some := list(islice(flat, ROWS_AT_ONCE)):
+            columns = {name: [_value(row.get(name), kind) for row in some] for name, kind in kinds.items()}
+            writer.write_table(pyarrow.table(columns, schema=schema))
 
 
-def _column(values: list[Any]) -> Any:
-    """Values of one type: flags, numbers, or texts (the replication, a number or `all`, is a text)."""
-    import pyarrow
+def _kinds(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Columns in the order in which they are met, and what each holds: flags, numbers, or texts.
 
-    known = [value for value in values if value is not None]
-    if known and all(isinstance(value, bool) for value in known):
-        return pyarrow.array(values, pyarrow.bool_())
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in known):
-        return pyarrow.array([None if value is None else float(value) for value in values], pyarrow.float64())
-    return pyarrow.array([None if value is None else str(value) for value in values], pyarrow.string())
+    The replication, a number or `all`, is a text; so is what is now a flag, now a number.
+    """
+    found: dict[str, str | None] = {}
+    for row in rows:
+        for name, value in flat_row(row).items():
+            known = found.setdefault(name, None)
+            kind = _kind(value)
+            if kind is not None and kind != known:
+                found[name] = kind if known is None else "text"
+    return {name: kind or "number" for name, kind in found.items()}
+
+
+def _kind(value: Any) -> str | None:
+    """What a value is; None for none."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "flag"
+    return "number" if isinstance(value, int | float) else "text"
+
+
+def _value(value: Any, kind: str) -> Any:
+    if value is None or kind == "flag":
+        return value
+    return float(value) if kind == "number" else str(value)

@@ -4,22 +4,24 @@
         scenario.yaml  manifest.json  summary.json  summary.parquet  report.html  requests.parquet (on request)
         points/<hash>.json      each finished sweep point, with what its report draws, from which it is found again
 
-A point is found in any folder of the same runs folder, so a longer sweep computes only what it adds.
+A point is found in any folder of the same runs folder, so a longer sweep computes only what it adds. Any number of
+processes may write into one runs folder: what two of them write at once is the same.
 """
 
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cache, partial
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cache, lru_cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from scenarios.columns import write_parquet
 from scenarios.config_paths import by_content
 from scenarios.load import LoadedScenario
 from simulator.catalog.load import NOUNS
@@ -30,6 +32,10 @@ from simulator.spec.scenario import Scenario
 HASH_DIGITS = 16
 STORE_VERSION = 2
 """Part of every hash and of every manifest: raised when a stored point changes its shape."""
+RECENT = 32
+"""Points that are kept in memory once they have been read."""
+STALE_S = 86_400.0
+"""Age from which a file that a write has not finished is removed [s]."""
 
 Point = dict[str, Any]
 """A finished point: `hash`, `seconds`, and `result`, the study as plain JSON values."""
@@ -43,13 +49,18 @@ def point_hash(scenario: Scenario) -> str:
     document = by_content(scenario.model_dump(mode="json", exclude={"description"}))
     arrivals = document["workload"]["arrivals"]
     if arrivals["kind"] == "trace":
-        arrivals["file"] = _file_digest(Path(arrivals["file"]))
+        arrivals["file"] = _trace_digest(Path(arrivals["file"]))
     return _digest(json.dumps(document), catalog_hash(), code_hash(), str(STORE_VERSION))
 
 
 def run_hash(loaded: LoadedScenario) -> str:
     """Hash of all points of a scenario file and of what it asserts."""
-    return _digest(*(point_hash(point.scenario) for point in loaded.points), *loaded.asserts)
+    return hash_of_points([point_hash(point.scenario) for point in loaded.points], loaded)
+
+
+def hash_of_points(hashes: list[str], loaded: LoadedScenario) -> str:
+    """The hash of a scenario file whose points' hashes are known."""
+    return _digest(*hashes, *loaded.asserts)
 
 
 @cache
@@ -93,6 +104,20 @@ def _file_digest(path: Path) -> str:
         raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
 
 
+def _trace_digest(path: Path) -> str:
+    """Digest of a file that all points of a sweep share: read again only when it has changed."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
+    return _digest_as_of(path, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=8)
+def _digest_as_of(path: Path, mtime_ns: int, size: int) -> str:
+    return _file_digest(path)
+
+
 class RunFolder:
     """The folder of one scenario file's results."""
 
@@ -100,29 +125,48 @@ class RunFolder:
         self.out = out
         self.digest = digest
         self.path = out / f"{name}-{digest[:8]}"
+        self._neighbours: dict[str, Path] | None = None
 
     def prepare(self) -> None:
         """Make the folder and try to write; ScenarioError before anything is computed for nothing."""
-        with _told(self.path):
+        with told(self.path):
             (self.path / "points").mkdir(parents=True, exist_ok=True)
-            trial = self.path / f".trial-{os.getpid()}"
+            trial = self.path / f".trial-{secrets.token_hex(4)}"
             trial.write_bytes(b"")
             trial.unlink()
+        _remove_stale(self.path)
+
+    def file_of(self, digest: str) -> Path:
+        """Where a point is kept."""
+        return self.path / "points" / f"{digest}.json"
 
     def find_point(self, digest: str) -> tuple[Point, Path] | None:
         """A finished point, here or in a neighbouring run folder, and the folder that holds it."""
-        own = self.path / "points" / f"{digest}.json"
-        for file in [own, *sorted(self.out.glob(f"*/points/{digest}.json"))]:
-            point = _read_point(file, digest)
-            if point is not None:
+        for file in (self.file_of(digest), self._of_neighbours().get(digest)):
+            point = None if file is None else _read_point(file, digest)
+            if file is not None and point is not None:
                 return point, file.parent.parent
         return None
 
-    def save_point(self, digest: str, result: Mapping[str, Any], seconds: float) -> Point:
+    def has_point(self, digest: str) -> bool:
+        """Whether there is a file of a point, here or in a neighbouring run folder."""
+        return digest in self._of_neighbours() or self.file_of(digest).is_file()
+
+    def _of_neighbours(self) -> dict[str, Path]:
+        """Digest → file of all points of this runs folder, as it is first looked at."""
+        if self._neighbours is None:
+            found = sorted(self.out.glob("*/points/*.json"), reverse=True)
+            self._neighbours = {file.stem: file for file in found}
+        return self._neighbours
+
+    def save_point(self, digest: str, result: Mapping[str, Any], seconds: float) -> None:
         """Keep a finished point."""
         point: Point = {"hash": digest, "seconds": seconds, "result": dict(result)}
         self.write_text(f"points/{digest}.json", json.dumps(point, ensure_ascii=False))
-        return point
+
+    def result(self, digest: str) -> Mapping[str, Any]:
+        """A finished point's result, read when it is looked into; ScenarioError then where it has gone."""
+        return StoredResult(partial(_result, self.file_of(digest)))
 
     def write_text(self, name: str, text: str) -> None:
         """Write a file of the folder, whole or not at all."""
@@ -135,8 +179,8 @@ class RunFolder:
     def write(self, name: str, write_to: Callable[[Path], None]) -> None:
         """Let a function write a file beside the old one, then put it in its place."""
         path = self.path / name
-        beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        with _told(path):
+        beside = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+        with told(path):
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_to(beside)
@@ -145,8 +189,42 @@ class RunFolder:
                 beside.unlink(missing_ok=True)
 
 
+def _remove_stale(folder: Path) -> None:
+    """Remove what writes have left behind that were killed, not what others write now."""
+    for half in folder.rglob(".*.tmp"):
+        with suppress(OSError):
+            if time.time() - half.stat().st_mtime > STALE_S:
+                half.unlink()
+
+
+class StoredResult(Mapping[str, Any]):
+    """A mapping that is read when it is looked into, and that memory need not hold."""
+
+    def __init__(self, read: Callable[[], Mapping[str, Any]]) -> None:
+        self._read = read
+
+    def __getitem__(self, key: str) -> Any:
+        return self._read()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+
+@lru_cache(maxsize=RECENT)
+def _result(file: Path) -> Mapping[str, Any]:
+    """The result in a point's file, whose name is its hash: it never changes."""
+    point = _read_point(file, file.stem)
+    if point is None:
+        raise ScenarioError(f"{file}: cannot be read any more; run the scenario again")
+    found: Mapping[str, Any] = point["result"]
+    return found
+
+
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def told(path: Path) -> Iterator[None]:
     """An error of the file system as one that names the way out."""
     try:
         yield
@@ -165,37 +243,13 @@ def _read_point(file: Path, digest: str) -> Point | None:
     return point if whole else None
 
 
-def write_run(
-    folder: RunFolder,
-    loaded: LoadedScenario,
-    summary: Mapping[str, Any],
-    manifest: Mapping[str, Any],
-    report: str,
-) -> None:
-    """Write what came of a scenario file; the manifest last, so that where it is the rest is whole.
+def label_of(values: Mapping[str, Any]) -> str:
+    """Name of a sweep point; `base` where nothing is swept.
 
-    summary: scenario, provenance, rows, replications and comparison as plain JSON values; the replications go to the
-    Parquet file only.
-    report: the report as HTML.
+    >>> label_of({}), label_of({"seed": 1, "replications": 2})
+    ('base', 'seed=1, replications=2')
     """
-    short = {key: value for key, value in summary.items() if key != "replications"}
-    folder.write_text("scenario.yaml", to_yaml(resolved_document(loaded)))
-    folder.write_text("summary.json", _indented(short))
-    folder.write("summary.parquet", partial(write_parquet, [*summary["rows"], *summary["replications"]]))
-    folder.write_text("report.html", report)
-    folder.write_text("manifest.json", _indented({"store_version": STORE_VERSION, **manifest}))
-
-
-def is_whole(folder: RunFolder, hashes: Sequence[str]) -> bool:
-    """Whether the folder holds all points and all files of a finished run."""
-    files = ("scenario.yaml", "summary.json", "summary.parquet", "report.html", "manifest.json")
-    if not all((folder.path / file).is_file() for file in files):
-        return False
-    try:
-        complete = json.loads((folder.path / "manifest.json").read_bytes()).get("complete") is True
-    except (OSError, ValueError, AttributeError):
-        return False
-    return complete and all((folder.path / "points" / f"{digest}.json").is_file() for digest in hashes)
+    return ", ".join(f"{path}={value}" for path, value in values.items()) or "base"
 
 
 class _NoAnchors(yaml.SafeDumper):
@@ -210,10 +264,6 @@ def to_yaml(document: Mapping[str, Any]) -> str:
     return str(yaml.dump(dict(document), Dumper=_NoAnchors, sort_keys=False, allow_unicode=True))
 
 
-def _indented(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n"
-
-
 def resolved_document(loaded: LoadedScenario) -> dict[str, Any]:
     """The scenario as a file of its own that loads to the same points from anywhere."""
     document = dict(loaded.document) if "sweep" in loaded.document else dict(loaded.base)
@@ -223,37 +273,3 @@ def resolved_document(loaded: LoadedScenario) -> dict[str, Any]:
     if arrivals.kind == "trace" and isinstance(workload, dict):
         document["workload"] = workload | {"arrivals": workload["arrivals"] | {"file": arrivals.file}}
     return document
-
-
-def write_requests(folder: RunFolder, loaded: LoadedScenario, skipped: Iterable[tuple[str, str]] = ()) -> None:
-    """Write every request of replication 0 of each deployment and point, but for (point, deployment) pairs to skip."""
-    from simulator.run import simulate_once
-
-    left_out = set(skipped)
-
-    def write_to(path: Path) -> None:
-        import pyarrow
-        import pyarrow.parquet
-
-        tables = []
-        for point in loaded.points:
-            label, classes = label_of(point.label), list(point.scenario.workload.classes)
-            for name in point.scenario.deployments:
-                if (label, name) not in left_out:
-                    requests = simulate_once(point.scenario, name, 0).requests
-                    columns = {field: getattr(requests, field) for field in requests.__dataclass_fields__}
-                    columns["class"] = [classes[index] for index in columns.pop("class_index")]
-                    size = len(columns["class"])
-                    tables.append(pyarrow.table({"point": [label] * size, "deployment": [name] * size, **columns}))
-        pyarrow.parquet.write_table(pyarrow.concat_tables(tables), path, compression="zstd")
-
-    folder.write("requests.parquet", write_to)
-
-
-def label_of(values: Mapping[str, Any]) -> str:
-    """Name of a sweep point; `base` where nothing is swept.
-
-    >>> label_of({}), label_of({"seed": 1, "replications": 2})
-    ('base', 'seed=1, replications=2')
-    """
-    return ", ".join(f"{path}={value}" for path, value in values.items()) or "base"

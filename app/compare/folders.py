@@ -36,11 +36,12 @@ def read_run(path: Path) -> StoredRun:
     """
     import yaml
 
+    from scenarios.runs import read_manifest
     from simulator.errors import ScenarioError
 
-    if not path.is_dir():
-        raise ScenarioError(f"{path}: no such folder; `specfleet run` names the run folder that it writes")
-    manifest = _manifest(path)
+    manifest = read_manifest(path)
+    if not manifest.get("complete"):
+        raise ScenarioError(f"{path}: interrupted, or still going on; run the scenario again to finish it")
     try:
         summary = json.loads((path / "summary.json").read_bytes())
         document = yaml.safe_load((path / "scenario.yaml").read_bytes())
@@ -53,26 +54,6 @@ def read_run(path: Path) -> StoredRun:
         return StoredRun(path, manifest, summary["provenance"], document, rows, replications)
     except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError) as error:
         raise ScenarioError(f"{path}: not a whole run folder ({error}); run the scenario again with --force") from None
-
-
-def _manifest(path: Path) -> Mapping[str, Any]:
-    from scenarios.store import STORE_VERSION
-    from simulator.errors import ScenarioError
-
-    try:
-        manifest = json.loads((path / "manifest.json").read_bytes())
-        version, complete = manifest.get("store_version", 1), manifest.get("complete")
-    except (OSError, ValueError, AttributeError):
-        raise ScenarioError(f"{path}: not a run folder: it has no manifest.json that can be read") from None
-    if version != STORE_VERSION:
-        raise ScenarioError(
-            f"{path}: written by specfleet {manifest.get('version')} in layout {version}, this one reads layout "
-            f"{STORE_VERSION}; run its scenario.yaml again"
-        )
-    if not complete:
-        raise ScenarioError(f"{path}: the run was interrupted; run the scenario again to finish it")
-    found: Mapping[str, Any] = manifest
-    return found
 
 
 def _point(path: Path, digest: str) -> Mapping[str, Any]:

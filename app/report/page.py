@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from app.format import limit as limit_text
@@ -9,8 +10,9 @@ from app.report import sections, tables
 from app.report.document import html_document
 from app.report.markup import Child, Markup, tag
 from app.report.when import surfaces_of, when_to_speculate
-from app.results import PointResult
+from app.results import PointResult, labelled
 from app.tables.figures import LATENCIES, Limits, limits_of
+from app.tables.sweep import MOST_LINES, left_out
 
 if TYPE_CHECKING:
     from scenarios.load import LoadedScenario
@@ -29,28 +31,31 @@ def report_html(
 def _sections(
     loaded: "LoadedScenario", summary: Mapping[str, Any], points: Sequence[PointResult], digest: str
 ) -> Iterator[Child]:
+    from scenarios.store import label_of
+
     scenario = loaded.points[0].scenario
     yield tag("h1", summary["scenario"])
     yield tag("p", scenario.description) if scenario.description else None
     yield tag("p", _question(scenario, summary), class_="dim")
-    specs = {point.label: spec.scenario for point, spec in zip(points, loaded.points, strict=False)}
+    specs = {label_of(point.label): point.scenario for point in loaded.points}
     if len(points) > 1:
         yield sections.verdict(summary["comparison"])
         yield tag("h2", "The sweep")
-        yield tables.sweep(summary["points"])
-        yield _left_out(len(points))
+        yield tables.sweep(list(islice(summary["points"], MOST_LINES)))
+        yield _hint(left_out(len(points)))
+        yield _hint(_not_drawn(len(points)))
     for point in points[:MOST_POINTS]:
-        yield _point(point, summary, specs[point.label], alone=len(points) == 1)
+        yield _point(point, specs[point.label], alone=len(points) == 1)
     yield when_to_speculate(list(surfaces_of(scenario)))
     yield sections.origin(summary["provenance"], digest)
 
 
-def _left_out(number: int) -> Markup | None:
-    if number <= MOST_POINTS:
-        return None
-    return tag(
-        "p", f"The first {MOST_POINTS} of {number} points are drawn below; summary.parquet has all.", class_="hint"
-    )
+def _not_drawn(number: int) -> str:
+    return f"The first {MOST_POINTS} of {number:,} points are drawn below." if number > MOST_POINTS else ""
+
+
+def _hint(text: str) -> Markup | None:
+    return tag("p", text, class_="hint") if text else None
 
 
 def _question(scenario: Any, summary: Mapping[str, Any]) -> str:
@@ -67,12 +72,12 @@ def _question(scenario: Any, summary: Mapping[str, Any]) -> str:
     return f"{load} · {target or 'no latency target'} · {requests} · {scenario.replications} replications"
 
 
-def _point(point: PointResult, summary: Mapping[str, Any], scenario: Any, *, alone: bool) -> Markup:
+def _point(point: PointResult, scenario: Any, *, alone: bool) -> Markup:
     """A point of the sweep, or the whole of a scenario without one."""
     from simulator.physics.ledger import memory_ledger
 
     ledger = [asdict(row) for name, of in scenario.deployments.items() for row in memory_ledger(name, of)]
-    rows = [row for row in summary["rows"] if row["point"] == point.label]
+    rows = labelled(point)
     limits: Limits = limits_of(scenario.slo)
     drawn = {"rows": rows, "comparison": point.result["comparison"], "evidence": point.result.get("evidence") or {}}
     provenance = point.result.get("provenance") or {}

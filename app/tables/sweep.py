@@ -11,6 +11,10 @@ from app.format import ABSENT, low_high, times, usd
 
 MOST_POINT_TABLES = 12
 """Points up to which each has a table of its own."""
+MOST_LINES = 500
+"""Points that have a line in a table."""
+MOST_CHANGES = 12
+"""Changes of the leader along a sweep that are told."""
 
 
 def short_names(paths: Sequence[str]) -> dict[str, str]:
@@ -127,4 +131,16 @@ def _changes(points: Sequence[Mapping[str, Any]], leaders: Sequence[str | None])
         for before, after, point in zip(leaders, leaders[1:], points[1:], strict=False)
         if before != after
     ]
-    return {"kind": "sweep", "sentence": "; ".join(found)} if found else None
+    more = [f"and {len(found) - MOST_CHANGES} times more"] if len(found) > MOST_CHANGES else []
+    return {"kind": "sweep", "sentence": "; ".join([*found[:MOST_CHANGES], *more])} if found else None
+
+
+def left_out(num_points: int, shown: int = MOST_LINES) -> str:
+    """Where the points are that a table leaves out; empty where it has all.
+
+    >>> left_out(501), left_out(12)
+    ('The first 500 of 501 points are shown; summary.parquet has all.', '')
+    """
+    return (
+        f"The first {shown} of {num_points:,} points are shown; summary.parquet has all." if num_points > shown else ""
+    )

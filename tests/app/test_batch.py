@@ -46,20 +46,28 @@ def test_a_folder_without_scenarios_is_bad_input(tmp_path):
     assert "no scenario file" in result.stderr
 
 
-def test_an_interrupt_keeps_what_is_finished(folder, monkeypatch):
-    import simulator.planning.study as planning
+SWEEP = "sweep={workload.arrivals.rate_per_s: [1.5, 2.5]}"
 
-    whole, calls = planning.study, []
 
-    def interrupted(*arguments, **named):
-        calls.append(1)
-        if len(calls) == 2:
+def cut(monkeypatch, before):
+    """Interrupt before the task of this number."""
+    import simulator.planning.replication as planning
+
+    whole, calls = planning.study_replication, []
+
+    def interrupted(task):
+        calls.append(task)
+        if len(calls) == before:
             raise KeyboardInterrupt
-        return whole(*arguments, **named)
+        return whole(task)
 
-    monkeypatch.setattr(planning, "study", interrupted)
-    sweep = "sweep={workload.arrivals.rate_per_s: [1.5, 2.5]}"
-    result = toys.call("run", folder / "a.yaml", "--out", folder / "cut", "--jobs", "1", "--set", sweep)
+    monkeypatch.setattr(planning, "study_replication", interrupted)
+
+
+def test_an_interrupt_keeps_what_is_finished(folder, monkeypatch):
+    cut(monkeypatch, before=2)
+
+    result = toys.call("run", folder / "a.yaml", "--out", folder / "cut", "--jobs", "1", "--set", SWEEP)
 
     (manifest,) = (folder / "cut").glob("*/manifest.json")
     told = json.loads(manifest.read_text())
@@ -69,9 +77,7 @@ def test_an_interrupt_keeps_what_is_finished(folder, monkeypatch):
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(folder):
-    sweep = "sweep={workload.arrivals.rate_per_s: [1.5, 2.5]}"
-
-    result = toys.call("run", folder / "a.yaml", "--out", folder / "cut", "--jobs", "1", "--set", sweep)
+    result = toys.call("run", folder / "a.yaml", "--out", folder / "cut", "--jobs", "1", "--set", SWEEP)
 
     (manifest,) = (folder / "cut").glob("*/manifest.json")
     assert "found again: 1 of 2 points" in result.stderr
@@ -79,11 +85,61 @@ def test_an_interrupted_run_goes_on_where_it_stopped(folder):
 
 
 def test_an_interrupt_before_anything_is_finished_writes_no_summary(folder, monkeypatch):
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
+    cut(monkeypatch, before=1)
 
-    monkeypatch.setattr("simulator.planning.study.study", interrupted)
     result = toys.call("run", folder / "a.yaml", "--out", folder / "none", "--jobs", "1")
 
     assert result.exit_code == 130
     assert list((folder / "none").glob("*/summary.json")) == []
+
+
+def test_an_interrupted_batch_keeps_the_files_that_are_finished_and_tells_of_the_others(folder, monkeypatch):
+    cut(monkeypatch, before=2)
+
+    result = toys.call("run", folder / "a.yaml", folder / "d.yaml", "--out", folder / "two", "--jobs", "1")
+
+    told = [json.loads(file.read_text())["complete"] for file in sorted((folder / "two").glob("*/manifest.json"))]
+    assert result.exit_code == 130
+    assert sorted(told) == [False, True]
+    assert f"interrupted: {folder}/d.yaml, 0 of 1 points are finished" in result.stderr
+
+
+def test_a_task_that_fails_fails_its_file_and_no_other(folder, monkeypatch):
+    import simulator.planning.replication as planning
+
+    whole = planning.study_replication
+
+    def broken(task):
+        if task.scenario.deployments["plain"].replicas == 2:
+            raise ZeroDivisionError("by zero")
+        return whole(task)
+
+    monkeypatch.setattr(planning, "study_replication", broken)
+    (folder / "more").mkdir()
+    (folder / "more" / "a.yaml").write_text((folder / "a.yaml").read_text().replace("replicas: 1", "replicas: 2"))
+    (folder / "more" / "b.yaml").write_text((folder / "a.yaml").read_text())
+    result = toys.call("run", folder / "more", "--out", folder / "more-runs", "--jobs", "1", "--json")
+
+    assert result.exit_code == 1
+    assert [entry["exit_code"] for entry in json.loads(result.stdout)["runs"]] == [1, 0]
+    assert "ZeroDivisionError" in result.stderr
+
+
+def test_the_second_of_two_batches_finds_what_the_first_has_written_meanwhile(folder, monkeypatch):
+    import simulator.planning.replication as planning
+
+    whole, computed = planning.study_replication, []
+
+    def beside_another(task):
+        computed.append(task.point)
+        if len(computed) == 1:
+            toys.call("run", folder / "a.yaml", "--out", folder / "both", "--jobs", "1", "--set", SWEEP)
+        return whole(task)
+
+    monkeypatch.setattr(planning, "study_replication", beside_another)
+    result = toys.call("run", folder / "a.yaml", "--out", folder / "both", "--jobs", "1", "--set", SWEEP)
+
+    first, second = "workload.arrivals.rate_per_s=1.5", "workload.arrivals.rate_per_s=2.5"
+    assert result.exit_code == 0
+    assert computed == [first, first, second]
+    assert len(list((folder / "both").glob("*/points/*"))) == 2

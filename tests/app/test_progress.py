@@ -1,11 +1,7 @@
 import io
-import os
-
-import pytest
 
 from app import progress
 from app.console import json_text, out_console
-from app.workers import workers
 
 
 class Terminal(io.StringIO):
@@ -67,26 +63,19 @@ def test_off_a_terminal_nothing_is_shown(monkeypatch):
     assert stream.getvalue() == ""
 
 
-def test_one_process_needs_no_pool():
-    with workers(1) as executor:
-        assert executor is None
+def test_the_bar_gives_way_to_what_is_printed(monkeypatch):
+    stream = terminal(monkeypatch)
+    monkeypatch.setattr(progress, "SHOWN_AFTER_S", 0.0)
 
+    with progress.ProgressBar() as bar:
+        bar.update(1, 3)
+        with bar.away():
+            stream.truncate(0)
+            stream.write("a table")
+        bar.update(2, 3)
 
-def test_work_is_shared_out():
-    with workers(2) as executor:
-        assert executor is not None
-        assert executor.submit(os.getpid).result() != os.getpid()
-
-
-def test_an_error_ends_the_workers():
-    def fail():
-        with workers(2) as executor:
-            assert executor is not None
-            executor.submit(os.getpid).result()
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fail()
+    assert stream.getvalue().lstrip("\0").startswith("a table")
+    assert "2/3" in stream.getvalue()
 
 
 def test_a_pipe_gets_the_width_of_a_table(monkeypatch):

@@ -58,7 +58,7 @@ def test_the_same_run_is_found_again(first, folder):
 
 
 def test_a_report_that_was_lost_is_drawn_again_without_simulating(first, folder, monkeypatch):
-    monkeypatch.setattr("simulator.planning.study.study", lambda *_, **__: pytest.fail("computed"))
+    monkeypatch.setattr("simulator.planning.replication.study_replication", lambda *_, **__: pytest.fail("computed"))
     (report,) = (folder / "runs").glob("small-*/report.html")
     before = report.read_bytes()
     report.unlink()
@@ -159,7 +159,7 @@ def test_a_file_that_is_not_there_is_bad_input(folder):
 
 
 def test_a_folder_that_cannot_be_written_is_told_before_anything_is_computed(folder, monkeypatch):
-    monkeypatch.setattr("simulator.planning.study.study", lambda *_, **__: pytest.fail("computed"))
+    monkeypatch.setattr("simulator.planning.replication.study_replication", lambda *_, **__: pytest.fail("computed"))
 
     result = toys.call("run", folder / "small.yaml", "--out", folder / "small.yaml")
 
@@ -188,7 +188,7 @@ def test_an_internal_error_keeps_what_was_there(first, folder, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr("simulator.planning.study.study", broken)
+    monkeypatch.setattr("simulator.planning.replication.study_replication", broken)
     result = run(folder, "--force")
 
     assert result.exit_code == 1

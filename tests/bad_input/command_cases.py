@@ -5,12 +5,16 @@ from tests.bad_input.cases import Case, command
 OPTIONS = [
     command("jobs-zero", "run chat.yaml --jobs 0", "'--jobs'", "'0'", "greater than or equal to 1"),
     command("jobs-in-words", "run chat.yaml --jobs=two", "'--jobs'", "'two'", "valid integer"),
+    command("executor-misspelt", "run chat.yaml --executor threads", "--executor 'threads'", "dask://HOST:PORT"),
+    command("executor-and-jobs", "run chat.yaml --jobs 2 --executor serial", "--jobs 2", "serial", "give one of them"),
+    command("prune-of-nothing-said", "runs prune", "--older-than AGE", "--keep N"),
+    command("age-in-words", "runs list --newer-than yesterday", "'yesterday'", "write an age", "7d"),
     command("seeds-zero", "run chat.yaml --seeds 0", "'--seeds'", "'0'", "greater than or equal to 1"),
     command("seeds-too-many", "run chat.yaml --seeds 5000", "--set replications", "5000", "less than or equal to 1000"),
     command("option-misspelt", "run chat.yaml --seed 3", "No such option: --seed", "--seeds"),
     command("option-of-another-command", "estimate chat.yaml --out x", "No such option: --out"),
     command("option-without-value", "run chat.yaml --out", "'--out' requires an argument"),
-    command("command-misspelt", "runn chat.yaml", "No such command 'runn'", "Did you mean 'run'?"),
+    command("command-misspelt", "runn chat.yaml", "No such command 'runn'", "Did you mean 'run'"),
     command("no-file-named", "run", "Missing argument 'FILE'"),
 ]
 

@@ -1,4 +1,7 @@
+import errno
 import json
+import os
+import time
 
 import pyarrow.parquet
 import pytest
@@ -6,7 +9,9 @@ import pytest
 from scenarios import store
 from scenarios.columns import flat_row
 from scenarios.load import load_scenario
-from scenarios.store import RunFolder, is_whole, point_hash, resolved_document, run_hash, write_run
+from scenarios.run_files import begin_run, is_whole, write_run
+from scenarios.store import STALE_S, RunFolder, point_hash, resolved_document, run_hash
+from scenarios.streamed import Each
 from simulator.errors import ScenarioError
 from tests.scenarios.examples import CHAT, load_text
 
@@ -113,6 +118,77 @@ def test_a_full_disk_is_told_with_the_way_out(folder):
         folder.write("summary.json", full)
 
 
+def test_a_disk_that_fills_while_a_point_is_saved_leaves_no_half(folder, monkeypatch):
+    def half(path, text, **_):
+        path.write_bytes(text.encode()[:9])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", half)
+    with pytest.raises(ScenarioError, match=r"abc\.json: cannot be written: No space left on device.*--out"):
+        folder.save_point("abc", {"rows": []}, 1.5)
+
+    assert list((folder.path / "points").iterdir()) == []
+
+
+def test_a_folder_that_may_not_be_written_is_told(tmp_path):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs").chmod(0o500)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        with pytest.raises(ScenarioError, match="cannot be written: Permission denied; name another folder with --out"):
+            RunFolder(tmp_path / "runs", "chat", "0123456789abcdef").prepare()
+    finally:
+        os.seteuid(user)
+
+
+def test_halves_that_a_kill_left_are_removed_once_they_are_old(folder):
+    old, new = folder.path / "points" / ".a.json.1-ff.tmp", folder.path / ".manifest.json.2-ff.tmp"
+    for file in (old, new):
+        file.write_text("{")
+    os.utime(old, (time.time() - STALE_S - 60,) * 2)
+
+    folder.prepare()
+
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_two_writers_of_one_file_do_not_meet(folder):
+    seen = []
+
+    def write_to(path):
+        path.write_text("whole")
+        seen.append(path)
+        if len(seen) < 2:
+            folder.write("summary.json", write_to)
+
+    folder.write("summary.json", write_to)
+
+    assert len(set(seen)) == 2
+    assert (folder.path / "summary.json").read_text() == "whole"
+
+
+def test_a_stored_result_is_read_when_it_is_looked_into(folder):
+    result = folder.result("abc")
+    folder.save_point("abc", {"rows": [1]}, 1.5)
+
+    assert result["rows"] == [1]
+    assert dict(result) == {"rows": [1]}
+
+
+def test_a_stored_result_that_has_gone_is_told(folder):
+    with pytest.raises(ScenarioError, match=r"gone\.json: cannot be read any more; run the scenario again"):
+        folder.result("gone")["rows"]
+
+
+def test_whether_a_point_is_there_is_known_without_reading_it(folder):
+    RunFolder(folder.out, "other", "ffffffffffffffff").save_point("abc", {}, 0.0)
+    folder.save_point("def", {}, 0.0)
+
+    assert [folder.has_point(name) for name in ("abc", "def", "ghi")] == [True, True, False]
+
+
 def test_a_place_that_is_no_folder_is_refused(tmp_path):
     (tmp_path / "runs").write_text("")
 
@@ -129,6 +205,26 @@ def test_a_run_is_whole_once_manifest_and_points_are_there(folder):
 
     assert is_whole(folder, ["abc"])
     assert not is_whole(folder, ["abc", "def"])
+
+
+def test_a_run_that_has_begun_says_so_and_can_be_run_again(folder):
+    loaded = load_text(CHAT)
+
+    begin_run(folder, loaded, {"complete": False})
+
+    assert not is_whole(folder, [])
+    assert run_hash(load_scenario(folder.path / "scenario.yaml")) == run_hash(loaded)
+
+
+def test_rows_that_are_made_when_they_are_written_give_the_same_files(folder):
+    streamed = SUMMARY | {"rows": Each(lambda: ROWS[:1]), "replications": Each(lambda: ROWS[1:])}
+    files = ("summary.json", "summary.parquet")
+
+    write_run(folder, load_text(CHAT), SUMMARY, {}, "<!doctype html>")
+    before = [(folder.path / file).read_bytes() for file in files]
+    write_run(folder, load_text(CHAT), streamed, {}, "<!doctype html>")
+
+    assert [(folder.path / file).read_bytes() for file in files] == before
 
 
 def test_an_interrupted_run_is_not_whole(folder):
