@@ -26,6 +26,7 @@ from simulator.planning.search.points import Point, points_of
 from simulator.planning.search.ranking import anew, appraisals
 from simulator.planning.search.relax import nearest, ways_out
 from simulator.planning.search.rivals import Confirmed, rivals_of
+from simulator.planning.search.sureness import confidence
 from simulator.planning.search.tasks import Meter
 from simulator.planning.study import Progress
 from simulator.run import simulate_once, with_best_trees
@@ -163,29 +164,3 @@ def _schedule(choice: Point, scenario: Scenario) -> dict[str, Any]:
     assert choice.offered_req_per_s is not None
     served = at_rate(alone(scenario, choice.name, choice.replicas), choice.offered_req_per_s)
     return draft_schedule(served, choice.name).as_json()
-
-
-def confidence(
-    field: Field, choice: Point, found: Mapping[str, Appraisal], done: Mapping[str, Confirmed]
-) -> dict[str, Any] | None:
-    """How sure it is that the choice holds, and that nothing is cheaper; None where nothing was simulated."""
-    if choice.tried is None:
-        return None
-    held, count, (low, high) = choice.tried.held, len(choice.tried.outcomes), choice.tried.interval
-    rivals = rivals_of(field, found, done)
-    unsure = [name for name in rivals.hoped if rivals.might_cost_less(name, choice.cost)]
-    slower = None if choice.row is None else choice.row["holds_if_slower"]
-    sentence = f"holds in {held} of {count} replications, so in {low:.0%} to {high:.0%} of all (95 %)"
-    if slower is not None:
-        sentence += f"; with steps as slow as the model may err it {'still holds' if slower else 'no longer holds'}"
-    if unsure:
-        sentence += f"; {len(unsure)} that may cost less were not simulated: raise plan.confirm"
-    return {
-        "held": held,
-        "replications": count,
-        "holds_share": held / count,
-        "interval": [low, high],
-        "holds_if_slower": slower,
-        "not_simulated": unsure,
-        "sentence": sentence,
-    }
