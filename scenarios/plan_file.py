@@ -177,17 +177,6 @@ def _unanswerable(scenario: Scenario, plan: Plan, seen: Node) -> Iterator[Proble
         yield _at(seen, where.split("."), message)
 
 
-def _no_contract(plan: Plan, seen: Node) -> Iterator[Problem]:
-    """A contract of `plan.fleet` for a GPU that is not there, or that its price list lacks."""
-    from simulator.planning.fleet_money import check_fleet
-
-    try:
-        check_fleet(plan.fleet)
-    except CatalogError as error:
-        where, _, message = str(error).partition(": ")
-        yield _at(seen, where.split("."), message)
-
-
 def _at(seen: Node, path: Sequence[str], message: str) -> Problem:
     node = place_of(seen, tuple(path))
     return Problem(node.file, node.line, ".".join(path), message)
@@ -219,9 +208,8 @@ def described(found: Mapping[str, Any], loaded: LoadedPlan) -> dict[str, Any]:
     found: in the shape of `simulator.planning.search.plan_json`.
     """
     points = [
-        {"name": name, "offer": loaded.offers[name], "choices": loaded.choices[name], **point}
+        {**point, "offer": loaded.offers[point["name"]], "choices": loaded.choices[point["name"]]}
         for point in found["points"]
-        for name in [point["name"]]
     ]
     counts = {**found["counts"], "refused": sum(one.count for one in loaded.refused)}
     refused = [{"reason": one.reason, "count": one.count, "example": one.example} for one in loaded.refused]
