@@ -140,6 +140,8 @@ def _latent(keys: Keys, family: Family, num_layers: int) -> dict[str, Any]:
 
 
 def _gated_delta(keys: Keys, family: Family, num_layers: int) -> dict[str, Any]:
+    if keys.get("attn_output_gate") is False:
+        raise keys.wrong("attn_output_gate", "models of this type are not known without it")
     heads, kinds = _heads(keys), layer_kinds(keys, family, num_layers)
     full, linear = kinds.count(FULL), kinds.count(LINEAR)
     return {

@@ -60,6 +60,7 @@ FAMILIES: dict[str, Family] = {
     "qwen3": Family(biases="stated", qk_norm=True, windows="beyond", defaults={"head_dim": 128}),
     "qwen3_moe": Family(biases="stated", qk_norm=True, windows="refused", experts=True, defaults=_QWEN_MOE),
     "qwen3_next": Family(attention="gated_delta", qk_norm=True, experts=True, defaults=_QWEN_MOE | _GATED_DELTA),
+    "qwen3_5_text": Family(attention="gated_delta", qk_norm=True, defaults=_GATED_DELTA),
     "qwen3_5_moe_text": Family(attention="gated_delta", qk_norm=True, experts=True, defaults=_GATED_DELTA),
     "gemma3_text": Family(biases="stated", qk_norm=True, norms=4, windows="pattern", defaults=_GEMMA_3),
     "gpt_oss": Family(
@@ -85,6 +86,7 @@ ELSEWHERE: dict[str, str] = {
 REFUSED: dict[str, str] = {
     "mlp_bias": "biases of the MLP are not modelled",
     "num_kv_shared_layers": "layers that share KV are not modelled",
+    "quantization": "MLX's checkpoints are not known here",
     "attention_chunk_size": "attention in chunks is not modelled",
     "cross_attention_layers": "cross-attention is not modelled",
     "block_configs": "layers that differ from each other are not modelled",

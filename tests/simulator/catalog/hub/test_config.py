@@ -28,6 +28,20 @@ def test_layer_types_say_what_a_rule_would(tmp_path):
     assert found == read_config(written(tmp_path, SLIDING)).model_copy(update={"sources": found.sources})
 
 
+def test_a_dense_model_of_linear_attention_has_the_parameters_of_its_name(tmp_path):
+    """Qwen3.5-27B."""
+    text = {
+        "model_type": "qwen3_5_text", "hidden_size": 5120, "intermediate_size": 17408, "num_hidden_layers": 64,
+        "num_attention_heads": 24, "num_key_value_heads": 4, "head_dim": 256, "linear_num_value_heads": 48,
+        "vocab_size": 248320, "max_position_embeddings": 262144,
+    }  # fmt: skip
+
+    found = read_config(written(tmp_path, {"model_type": "qwen3_5", "text_config": text}))
+
+    assert parameters(found).total == pytest.approx(27e9, rel=0.01)
+    assert found.num_full_attention_layers == 16
+
+
 def test_layers_of_linear_attention_may_be_listed(tmp_path):
     kinds = ["linear_attention"] * 40 + ["full_attention"] * 8
 

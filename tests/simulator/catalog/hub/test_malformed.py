@@ -54,6 +54,8 @@ CASES = {
     "no-window": (without(SLIDING, "sliding_window"), "no sliding_window"),
     "too-few-kinds": (SLIDING | {"layer_types": ["full_attention"]}, "1 layers, where num_hidden_layers is 24"),
     "unknown-kind": (SLIDING | {"layer_types": ["mamba"] * 24}, "mamba is not modelled here"),
+    "without-a-gate": (HYBRID | {"attn_output_gate": False}, "attn_output_gate: false: models of this type"),
+    "of-mlx": (LLAMA | {"quantization": {"bits": 4}}, 'quantization: {"bits": 4}: MLX\'s checkpoints'),
     "no-state": (without(HYBRID, "linear_num_value_heads"), "no linear_num_value_heads"),
 }
 
