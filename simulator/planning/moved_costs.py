@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simulator.cluster.plan import limits_of
 from simulator.outcome.cost import Bill, Gpus, bill_of, usd_per_million_tokens
 from simulator.outcome.report import Row
 from simulator.physics.drafted import DeploymentSteps
@@ -15,6 +16,7 @@ from simulator.planning.comparison import BY_CAPACITY, BY_LOAD
 from simulator.planning.demand import Demand, slowed
 from simulator.planning.estimate import steady_cluster
 from simulator.planning.moved import Factors, Moved, moved_requests
+from simulator.planning.sampled_requests import sample_requests
 from simulator.planning.steady_cluster import SteadyCluster
 from simulator.run import step_times_of, with_best_trees
 from simulator.spec.deployment import Deployment
@@ -65,6 +67,9 @@ def costs_under(
     share = unmoved.capacity() / unmoved.saturation() or HALF
     for moved in moves:
         key = _follows_from(moved, deployment)
+        if moved.prompt_tokens > 1.0 and _too_long(moved_requests(scenario, deployment, moved), deployment):
+            found.append(Costs(None, None, None))
+            continue
         if key not in clusters:
             clusters[key] = moved_cluster(scenario, deployment, moved)
         near = share * clusters[key].saturation()
@@ -76,6 +81,12 @@ def _follows_from(moved: Moved, deployment: str) -> object:
     """What of a move the steady state of a deployment follows from: neither the rate nor prices."""
     speed = moved.step_time.get(deployment, 1.0), moved.bandwidth.get(deployment, 1.0)
     return moved.prompt_tokens, moved.output_tokens, tuple(sorted(moved.odds(deployment).items())), speed
+
+
+def _too_long(scenario: Scenario, deployment: str) -> bool:
+    """Whether the engine takes no request at all, because all prompts are too long for it."""
+    limits = limits_of(deployment, scenario.deployments[deployment], scenario.workload)
+    return bool(sample_requests(scenario).prompts.min() > limits.longest_prompt)
 
 
 def moved_cluster(scenario: Scenario, deployment: str, moved: Moved) -> SteadyCluster:

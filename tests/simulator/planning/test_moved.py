@@ -133,3 +133,12 @@ def test_a_table_of_the_catalog_is_written_out():
     assert moved.kind == "quantiles"
     assert moved.output_tokens[0][-1] == 2.0 * same.output_tokens[0][-1]
     assert moved.prompt_tokens == same.prompt_tokens
+
+
+def test_prompts_that_are_all_too_long_for_the_engine_hold_nothing():
+    short = {"policy": "vllm", "max_model_len": 480}
+
+    fine, long = costs_under(scenario(engine=short), "it", [Moved(prompt_tokens=1.04), Moved(prompt_tokens=1.3)])
+
+    assert fine.replicas is not None
+    assert long == (None, None, None)
