@@ -116,8 +116,17 @@ def _label(key: str, value: Any) -> str:
     elif key == "model" and isinstance(value, str) and is_config(value):
         text = f"{key}-{Path(value).stem}"
     else:
-        text = "-".join(part for part in (key, "default" if value is None else str(value)) if part)
+        text = "-".join(part for part in (key, _word(value)) if part)
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.") or key
+
+
+def _word(value: Any) -> str:
+    """A value that is no number, as a file writes it.
+
+    >>> _word(None), _word(True), _word("fp8")
+    ('default', 'true', 'fp8')
+    """
+    return "default" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def candidates(offers: Mapping[str, Node], axes: Sequence[Axis]) -> Iterator[Candidate]:

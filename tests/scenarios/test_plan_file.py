@@ -107,6 +107,35 @@ def test_values_that_read_alike_are_numbered():
     assert list(plan_of(varied(engine=engines)).scenario.deployments)[:2] == ["plain.vllm-1", "plain.vllm-2"]
 
 
+@pytest.mark.parametrize(
+    ("path", "values", "names"),
+    [
+        ("engine__max_num_seqs", [None, 64], ["seqs-default", "seqs64"]),
+        ("engine__prefix_cache", [True, False], ["prefix_cache-true", "prefix_cache-false"]),
+        ("engine__memory_fraction", [0.9, 0.85], ["memory_fraction0.9", "memory_fraction0.85"]),
+        (
+            "speculation__drafts__small__acceptance__code__survival",
+            [[0.8, 0.6], [0.9, 0.7]],
+            ["survival-0.8-0.6", "survival-0.9-0.7"],
+        ),
+    ],
+)
+def test_a_name_says_what_was_chosen(path, values, names):
+    found = list(plan_of(varied(**{path: values})).scenario.deployments)
+
+    assert found[-2:] == [f"spec.{name}" for name in names]
+
+
+def test_names_that_are_too_long_are_cut_and_stay_apart():
+    long = "x" * 78
+    text = edited(("  plain:\n", f"  {long}:\n"), ("extends: plain", f"extends: {long}"))
+
+    names = list(plan_of(f"{text}plan: {{vary: {{engine.max_num_seqs: [64, 65]}}}}\n").scenario.deployments)
+
+    assert names[:2] == ["x" * 78 + "-1", "x" * 78 + "-2"]
+    assert len(set(names)) == 4
+
+
 def test_what_a_choice_makes_impossible_is_left_out_with_the_reason():
     text = varied(speculation__drafts__small__tensor_parallel=[1, 2], target__tensor_parallel=[1, 2, 3])
 
