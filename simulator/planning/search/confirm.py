@@ -12,7 +12,7 @@ from simulator.planning.fleet import fewest
 from simulator.planning.search.appraisal import Appraisal, Estimated
 from simulator.planning.search.asked import alone, at_rate
 from simulator.planning.search.field import Field
-from simulator.planning.search.pareto import front, latency_of
+from simulator.planning.search.pareto import front
 from simulator.planning.search.rivals import Confirmed, Rivals, rivals_of
 from simulator.planning.search.trials import Run, Tried, figures, tried
 
@@ -52,13 +52,12 @@ def _worth_a_look(rivals: Rivals) -> Iterator[str]:
 
 
 def _front(field: Field, sizes: Mapping[str, Estimated]) -> list[str]:
-    latency = latency_of(field.scenario.slo)
     return front(
         {
             name: (
                 field.usd_per_hour(name, of.replicas),
                 float(field.num_gpus(name, of.replicas)),
-                latency.of(of.row),
+                field.latency.of(of.row),
             )
             for name, of in sizes.items()
         }

@@ -10,6 +10,7 @@ from simulator.outcome.cost import Bill, bill_of
 from simulator.planning.estimate import not_estimated
 from simulator.planning.replication import Simulate
 from simulator.planning.search.asked import Asked, asked_of
+from simulator.planning.search.pareto import Latency, latency_of
 from simulator.planning.search.tasks import Meter
 from simulator.spec.deployment import Deployment
 from simulator.spec.plan import Plan
@@ -43,6 +44,11 @@ class Field:
     def estimates_hold(self) -> bool:
         """Whether the estimate knows these arrivals: of bursts and of hours of a day it sees the mean rate only."""
         return not_estimated(self.scenario.workload) is None
+
+    @property
+    def latency(self) -> Latency:
+        """By which candidates of equal cost and GPUs are told apart."""
+        return latency_of(self.scenario.slo)
 
     def usd_per_hour(self, name: str, replicas: int) -> float:
         """What so many replicas and the spares cost [USD/h]."""

@@ -9,19 +9,23 @@ from simulator.planning.search.field import ROUNDING, Field
 from simulator.planning.search.points import Point, missed
 
 
-def runner_up(choice: Point, points: Sequence[Point], *, same_gpu: bool) -> Point | None:
+def runner_up(field: Field, choice: Point, points: Sequence[Point], *, same_gpu: bool) -> Point | None:
     """The cheapest other answer, of the same GPU type or of another one."""
     others = [
         point for point in points if point.holds and point.name != choice.name and (point.gpu == choice.gpu) == same_gpu
     ]
-    return min(others, key=preference, default=None)
+    return best(field, others)
 
 
-def preference(point: Point) -> tuple[float, int, float, str]:
-    """Order of answers: by cost, then by GPUs and by TTFT."""
-    assert point.num_gpus is not None
-    assert point.row is not None
-    return (round(point.cost, 9), point.num_gpus, point.row["ttft_s"]["p95"] or 0.0, point.name)
+def best(field: Field, points: Sequence[Point]) -> Point | None:
+    """The cheapest of answers; of equal costs that with fewer GPUs, then the faster one. None without any."""
+
+    def order(point: Point) -> tuple[float, int, float, str]:
+        assert point.num_gpus is not None
+        assert point.row is not None
+        return round(point.cost, 9), point.num_gpus, field.latency.of(point.row), point.name
+
+    return min(points, key=order, default=None)
 
 
 def flips(field: Field, choice: Point, points: Sequence[Point]) -> list[dict[str, Any]]:
@@ -31,7 +35,7 @@ def flips(field: Field, choice: Point, points: Sequence[Point]) -> list[dict[str
     decoding does, or speculation where the choice has none; the load above which one more replica is needed.
     """
     others = [point for point in points if point.holds and point.cost * ROUNDING >= choice.cost]
-    rivals = (runner_up(choice, others, same_gpu=False), _otherwise(field, choice, others))
+    rivals = (runner_up(field, choice, others, same_gpu=False), _otherwise(field, choice, others))
     return [*(_against(field, choice, other) for other in rivals if other is not None), *_load(field, choice)]
 
 
@@ -45,7 +49,7 @@ def _otherwise(field: Field, choice: Point, points: Sequence[Point]) -> Point | 
         if (specs[point.name].gpu, specs[point.name].target.model) == (own.gpu, own.target.model)
         and (specs[point.name].speculation.kind == "none") != (own.speculation.kind == "none")
     ]
-    return min(other, key=preference, default=None)
+    return best(field, other)
 
 
 def _against(field: Field, choice: Point, other: Point) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from simulator.planning.search.appraisal import Appraisal
 from simulator.planning.search.asked import alone, at_rate
 from simulator.planning.search.confirm import confirmed, expected_units
 from simulator.planning.search.field import ROUNDING, Field, field_of
-from simulator.planning.search.flip import binds, flips, preference, runner_up
-from simulator.planning.search.pareto import Latency, front, latency_of
+from simulator.planning.search.flip import best, binds, flips, runner_up
+from simulator.planning.search.pareto import front
 from simulator.planning.search.points import Point, points_of
 from simulator.planning.search.ranking import anew, appraisals
 from simulator.planning.search.relax import nearest, ways_out
@@ -104,7 +104,7 @@ def _least(field: Field, found: Mapping[str, Appraisal], done: Mapping[str, Conf
 def _choice(field: Field, points: tuple[Point, ...]) -> Point | None:
     """The cheapest that holds: in simulation, unless nothing was to be simulated."""
     trusted = [point for point in points if point.holds and (point.method == "simulated" or not field.question.confirm)]
-    return min(trusted, key=preference, default=None)
+    return best(field, trusted)
 
 
 def _trusted(field: Field, point: Point) -> bool:
@@ -112,21 +112,20 @@ def _trusted(field: Field, point: Point) -> bool:
     return point.holds and (point.method == "simulated" or field.estimates_hold or not field.question.confirm)
 
 
-def _figures(field: Field, latency: Latency, point: Point) -> tuple[float, float, float]:
+def _figures(field: Field, point: Point) -> tuple[float, float, float]:
     """What the Pareto set compares."""
     assert point.num_gpus is not None
     assert point.row is not None
     longer = LATENCY_ERROR if field.question.confirm and point.method == "estimated" else 0.0
-    return point.cost, float(point.num_gpus), latency.of(point.row) * (1.0 + longer)
+    return point.cost, float(point.num_gpus), field.latency.of(point.row) * (1.0 + longer)
 
 
 def _beside(field: Field, choice: Point | None, points: tuple[Point, ...]) -> dict[str, Any]:
     """What is told beside the choice."""
-    latency = latency_of(field.scenario.slo)
     trusted = tuple(point for point in points if _trusted(field, point))
-    pareto = tuple(front({point.name: _figures(field, latency, point) for point in trusted}))
+    pareto = tuple(front({point.name: _figures(field, point) for point in trusted}))
     others = {
-        f"{which}_gpu": None if choice is None else runner_up(choice, trusted, same_gpu=which == "same")
+        f"{which}_gpu": None if choice is None else runner_up(field, choice, trusted, same_gpu=which == "same")
         for which in ("other", "same")
     }
     second = others["other_gpu"] or others["same_gpu"]
@@ -136,7 +135,7 @@ def _beside(field: Field, choice: Point | None, points: tuple[Point, ...]) -> di
         "runner_up": second,
         "runner_ups": {which: None if point is None else point.name for which, point in others.items()},
         "pareto": pareto,
-        "latency": latency,
+        "latency": field.latency,
         "flip": [] if choice is None else flips(field, choice, trusted),
         "binds": None if choice is None else binds(choice),
         "provenance": provenance(field.scenario.model_copy(update={"deployments": known})),

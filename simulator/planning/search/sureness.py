@@ -61,4 +61,4 @@ def _steps(slower: bool | None, enough: int | None) -> list[str]:
 
 
 def _cheaper(unsure: list[str]) -> list[str]:
-    return [f"{len(unsure)} that may cost less were not simulated: raise plan.confirm"] if unsure else []
+    return [f"not simulated: {len(unsure)} that may cost less (plan.confirm)"] if unsure else []

@@ -25,7 +25,7 @@ def field(deployments=None, rate_per_s: float = 30.0, **said):
     return replace(small.field(scenario, **said), simulate=toys.simulate)
 
 
-def estimated(replicas: int, hopeful: int | None = None, utilisation: float = 0.9, e2e_s: float = 0.2) -> Estimated:
+def estimated(replicas: int, hopeful: int | None = None, utilisation: float = 0.9) -> Estimated:
     row = {"utilisation": utilisation, "ttft_s": {"p95": 0.1}}
     return Estimated(replicas, hopeful or replicas, 30.0, row)
 
@@ -136,8 +136,6 @@ def test_what_is_faster_than_its_kin_or_of_another_kind_is_tried():
 def test_slots_that_are_left_go_to_other_gpu_types():
     two = {"h200": {}, "b200": {"gpu": "b200-sxm", "price": 30.0}}
     hopes = {"h200": estimated(4), "b200": estimated(2)}
-    for of in hopes.values():
-        of.row["e2e_s"] = {"p95": 1.0}
 
     found = confirmed(field(two, confirm=2), appraised(**hopes), {})
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from simulator.outcome.slo import Verdict
-from simulator.planning.search.flip import binds, flips, preference, runner_up
+from simulator.planning.search.flip import best, binds, flips, runner_up
 from simulator.planning.search.points import Point
 from simulator.planning.search.trials import Outcome, Tried
 from tests.simulator.outcome import specs
@@ -12,7 +12,7 @@ from tests.simulator.planning.search import small
 CANDIDATES = {"h200": {}, "drafts": {"speculation": specs.DRAFTS}, "b200": small.B200}
 FIELD = small.field(small.scenario(CANDIDATES))
 ROW = {
-    "ttft_s": {"p95": 0.1}, "tokens_per_step": 2.4, "draft_tokens_mean": 2.0, "draft_depth": 2, "gpu": "h200-sxm",
+    "e2e_s": {"p95": 1.0}, "tokens_per_step": 2.4, "draft_tokens_mean": 2.0, "draft_depth": 2, "gpu": "h200-sxm",
     "bound_by": "weight_bandwidth", "output_tokens_per_request": 100.0,
 }  # fmt: skip
 
@@ -73,16 +73,17 @@ def test_what_is_cheaper_but_was_not_confirmed_flips_nothing():
 def test_the_runner_up_is_the_cheapest_that_holds():
     points = (point("h200", 12.0), point("drafts", 14.0), point("b200", 13.0, why_not="does not fit"))
 
-    assert runner_up(points[0], points, same_gpu=True) is points[1]
-    assert runner_up(points[0], points, same_gpu=False) is None
+    assert runner_up(FIELD, points[0], points, same_gpu=True) is points[1]
+    assert runner_up(FIELD, points[0], points, same_gpu=False) is None
 
 
 def test_of_equal_costs_fewer_gpus_come_first_and_then_the_faster():
-    slow = point("a", 12.0)
-    fast = point("b", 12.0, row=ROW | {"ttft_s": {"p95": 0.05}})
-    small_ = point("c", 12.0, num_gpus=2)
+    slow, fast = (point(name, 12.0, row=ROW | {"e2e_s": {"p95": e2e_s}}) for name, e2e_s in (("a", 2.0), ("b", 1.0)))
+    few = replace(slow, name="c", num_gpus=2)
 
-    assert sorted([slow, fast, small_], key=preference) == [small_, fast, slow]
+    assert best(FIELD, [slow, fast, few]) is few
+    assert best(FIELD, [slow, fast]) is fast
+    assert best(FIELD, []) is None
 
 
 def tried(worst: str, pressure: float) -> Tried:

@@ -59,7 +59,7 @@ def test_candidates_that_may_cost_less_are_counted():
     found = confidence(two, choice(slower=None, replicas=3), {"other": hoped}, {})
 
     assert found["not_simulated"] == ["other"]
-    assert found["sentence"].endswith("1 that may cost less were not simulated: raise plan.confirm")
+    assert found["sentence"].endswith("not simulated: 1 that may cost less (plan.confirm)")
 
 
 def test_nothing_is_said_of_what_was_not_simulated():
