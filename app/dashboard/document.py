@@ -13,6 +13,7 @@ from scenarios.load import LoadedScenario, load_scenario
 from scenarios.problems import Problem, fail
 from scenarios.store import resolved_document, to_yaml
 from scenarios.yaml_nodes import Node, parse_yaml
+from simulator.catalog.load import is_config
 from simulator.errors import ScenarioError
 
 FILE = "scenario.yaml"
@@ -31,17 +32,18 @@ _NO_TRACES = (
     "traces are files of the server: replay this scenario with `specfleet run`, "
     "or fit a workload by `specfleet import trace FILE --fit`"
 )
+_NO_CONFIGS = (
+    "a config.json is a file of the server: bring it into the catalog by `specfleet import model FILE --name NAME`, "
+    "and name it here"
+)
 
 
 def checked(text: str, file: str = FILE) -> LoadedScenario:
     """A scenario from a text that a browser sent; ScenarioError for all that is wrong with it.
 
-    No file is looked for: a trace is refused before anything is loaded.
+    No file is looked for: a trace, and the path of a config.json, are refused before anything is loaded.
     """
-    root, _ = parse_yaml(text, file)
-    refused = list(_traces(root))
-    if refused:
-        fail(refused)
+    refuse_traces(text, file)
     loaded = load_scenario(file, text=text)
     for place, number, most in (
         ("sweep", len(loaded.points), MAX_POINTS),
@@ -52,17 +54,33 @@ def checked(text: str, file: str = FILE) -> LoadedScenario:
     return loaded
 
 
-def _traces(node: Node) -> Iterator[Problem]:
-    """Every place that would open a file, however deep, sweeps and places yet unknown included."""
+def refuse_traces(text: str, file: str) -> None:
+    """ScenarioError for every place of a text that would open a file, however deep, places yet unknown included."""
+    refused = list(_files(parse_yaml(text, file)[0]))
+    if refused:
+        fail(refused)
+
+
+def _files(node: Node, key: str = "") -> Iterator[Problem]:
     if isinstance(node.value, list):
         for item in node.value:
-            yield from _traces(item)
+            yield from _files(item, key)
     elif isinstance(node.value, dict):
-        for key, inner in node.value.items():
-            if str(key).rpartition(".")[2] == "file" or (key == "kind" and inner.value == "trace"):
-                yield Problem(inner.file, inner.line, str(key), _NO_TRACES)
+        for name, inner in node.value.items():
+            if (why := _opens(str(name), inner.value)) is not None:
+                yield Problem(inner.file, inner.line, str(name), why)
             else:
-                yield from _traces(inner)
+                yield from _files(inner, str(name))
+    elif (why := _opens(key, node.value)) is not None:
+        yield Problem(node.file, node.line, key, why)
+
+
+def _opens(key: str, value: Any) -> str | None:
+    """Why an entry would open a file of the server; None where it would not."""
+    last = key.rpartition(".")[2]
+    if last == "file" or (key == "kind" and value == "trace"):
+        return _NO_TRACES
+    return _NO_CONFIGS if last == "model" and isinstance(value, str) and is_config(value) else None
 
 
 def mapping_of(loaded: LoadedScenario) -> dict[str, Any]:

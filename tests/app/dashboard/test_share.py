@@ -97,6 +97,20 @@ def test_a_file_of_the_server_is_never_looked_for(file):
     assert "no such trace" not in str(error.value)
 
 
+@pytest.mark.parametrize("place", ["target", "sweep"])
+def test_a_config_of_the_server_is_never_looked_for(place):
+    mapping = json.loads(json.dumps(mapping_of(load_scenario("h200_vs_b200_chat"))))
+    if place == "target":
+        mapping["deployments"]["h200-plain"]["target"]["model"] = "/etc/secret.json"
+    else:
+        mapping["sweep"] = {"deployments.h200-plain.target.model": ["llama-3.3-70b", "../secret.json"]}
+
+    with pytest.raises(ScenarioError, match=r"a config\.json is a file of the server") as error:
+        from_mapping(decode(encode(mapping)))
+
+    assert "cannot be read" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     "sweep",
     [
