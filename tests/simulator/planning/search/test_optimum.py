@@ -3,12 +3,13 @@
 from dataclasses import replace
 from math import inf
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.planning.search import plan
+from simulator.planning.search import plan, ranking
 from simulator.planning.search.confirm import confirm
 from simulator.planning.search.ranking import anew
 from simulator.run import simulate_once
@@ -54,9 +55,10 @@ def least_estimated(space: list[dict[str, Any]], rate_per_s: float) -> float:
 
 
 @settings(max_examples=12, deadline=None, derandomize=True)
-@given(spaces, loads)
-def test_pruning_never_drops_the_cheapest_of_all(space, rate_per_s):
-    choice = plan(small.scenario(named(space), rate_per_s), ESTIMATES).choice
+@given(spaces, loads, st.sampled_from([0.5, 1.0, 2.0]))
+def test_pruning_never_drops_the_cheapest_of_all(space, rate_per_s, reach):
+    with patch.multiple(ranking, ROUND=1, REACH=reach):
+        choice = plan(small.scenario(named(space), rate_per_s), ESTIMATES).choice
 
     assert (choice.cost if choice else inf) == pytest.approx(least_estimated(space, rate_per_s))
 
@@ -85,6 +87,19 @@ def test_the_choice_costs_no_more_than_that_of_simulating_everything(rate_per_s)
 
     assert choice is not None
     assert least <= choice.cost <= 1.01 * least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("usd", [1.0, 4.0, 9.0])
+def test_one_more_gpu_type_never_raises_the_cost_that_is_confirmed(usd):
+    space = [candidate(*of) for of in _grid() if of[0] == "h200-sxm"]
+    added = [candidate("b200-sxm", usd, gpus, 16, draft_tokens) for gpus in (1, 2) for draft_tokens in (0, 2)]
+
+    before, after = (plan(small.scenario(named(of)), small.question(confirm=4)).choice for of in (space, space + added))
+
+    assert before is not None
+    assert after is not None
+    assert after.cost <= before.cost
 
 
 def _grid():
