@@ -4,10 +4,10 @@ from uuid import uuid4
 
 import streamlit as st
 
-from app.dashboard import state
+from app.dashboard import simulations, state
 from app.dashboard.estimates import Answer, estimated
-from app.dashboard.jobs import Job, Jobs
-from app.workers import cores
+from app.dashboard.jobs import Compute, Job, Jobs
+from scenarios.executors import cores
 from scenarios.store import point_hash
 from simulator.errors import SimulatorError
 
@@ -29,28 +29,37 @@ def estimate() -> Answer:
 def stale() -> Answer | None:
     """This browser's last simulation, if the scenario has changed since; None where none was done or it still holds."""
     job = last_job()
-    if job is None or job.answer is None or job.key == point_hash(state.current()):
+    if job is None or job.key == point_hash(state.current()):
         return None
-    return job.answer
+    found: Answer | None = job.answer
+    return found
 
 
-def last_job() -> Job | None:
-    """The simulation that this browser asked for last."""
-    job: Job | None = st.session_state.get(JOB)
+def last_job(kind: str = "") -> Job | None:
+    """What this browser asked for last: a simulation, or another kind of work."""
+    job: Job | None = st.session_state.get(JOB + kind)
     return job
 
 
 def simulate() -> None:
     """Ask for a simulation of the current scenario, in place of an earlier one."""
     try:
-        st.session_state[JOB] = all_jobs().submit(_owner(), state.current())
+        st.session_state[JOB] = simulations.simulate(all_jobs(), _owner(), state.current())
     except SimulatorError as error:
         state.tell(str(error))
 
 
-def cancel() -> None:
-    """End this browser's simulation."""
-    all_jobs().cancel(_owner())
+def ask(kind: str, key: str, compute: Compute) -> None:
+    """Ask for work of another kind, in place of an earlier one of that kind."""
+    try:
+        st.session_state[JOB + kind] = all_jobs().submit(_owner() + kind, key, compute)
+    except SimulatorError as error:
+        state.tell(str(error))
+
+
+def cancel(kind: str = "") -> None:
+    """End this browser's simulation, or its work of another kind."""
+    all_jobs().cancel(_owner() + kind)
 
 
 @st.cache_resource(show_spinner=False)

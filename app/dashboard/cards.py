@@ -1,6 +1,6 @@
 """The answer in HTML: who wins and when, and a card for each figure that decides. Every text is escaped."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ from app.dashboard.sides import Row, ratio, sides
 from app.figures.style import gpu_look
 from app.format import ABSENT, Formatter, count, percent, plural, plus_minus, significant, usd
 from app.report.markup import Markup, join, tag
+from app.tables.economics import Line
 from app.tables.verdict import verdict_lines
 
 SIGNS = {"circle": "●", "diamond": "◆", "square": "■", "triangle-up": "▲", "pentagon": "⬟", "star": "★"}
@@ -31,18 +32,35 @@ class Card(NamedTuple):
 
 def winner(answer: Answer) -> Markup:
     """The winner with its condition and why."""
-    (_, claim, style), *others = verdict_lines(answer.comparison)
+    return verdict(answer.comparison, badges.method(answer))
+
+
+def verdict(comparison: Mapping[str, Any], method: Markup) -> Markup:
+    """A comparison in sentences; method: how its numbers were found."""
+    return told(list(verdict_lines(comparison)), method, "The answer")
+
+
+def told(lines: Sequence[Line], method: Markup, says: str) -> Markup:
+    """An answer in sentences: the first is the claim, the others are what it rests on.
+
+    says: what it is, for those who cannot see it.
+    """
+    (_, claim, style), *others = lines
     tone = "none" if "red" in style else "win" if "green" in style else "open"
     name, colon, rest = claim.partition(": ")
-    said = join(tag("strong", name), colon, rest)
-    lines = (join(tag("dt", label), tag("dd", text)) for label, text, _ in others)
+    said = join(tag("strong", name), colon, rest) if colon else claim
     return tag(
         "section",
-        tag("p", badges.method(answer), class_="sf-over"),
+        tag("p", method, class_="sf-over"),
         tag("p", said, class_="sf-claim"),
-        tag("dl", *lines, class_="sf-why"),
-        class_=f"sf-winner sf-{tone}", aria_label="The answer",
+        labelled((label, text) for label, text, _ in others),
+        class_=f"sf-winner sf-{tone}", aria_label=says,
     )  # fmt: skip
+
+
+def labelled(lines: Iterable[tuple[str, str]]) -> Markup:
+    """Sentences, each behind its label."""
+    return tag("dl", *(join(tag("dt", label), tag("dd", text)) for label, text in lines), class_="sf-why")
 
 
 def cards(answer: Answer) -> Markup:

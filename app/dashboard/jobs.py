@@ -1,84 +1,87 @@
-"""Simulations that browsers ask for: one at a time each, on processes that all share, within bounds."""
+"""Work that browsers ask for: on processes that all share, within bounds, kept for who asks the same."""
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.dashboard.estimates import Answer, estimated
 from app.dashboard.pool import FairPool, Owner
-from scenarios.store import point_hash
 from simulator.errors import ScenarioError, SimulatorError
-from simulator.planning.study import StudyResult, study, to_json_ready
-from simulator.spec.scenario import Scenario
 
-MOST_REQUESTS = 20_000
-"""Requests of a simulated run."""
-MOST_WORK = 400_000
-"""Requests × deployments × replications of a simulation."""
 MOST_JOBS = 24
-"""Simulations that wait or run at once."""
-MOST_KEPT = 16
-"""Finished simulations that are kept for whoever asks the same."""
+"""Jobs that wait or run at once."""
+MOST_KEPT = 32
+"""Answers that are kept for whoever asks the same."""
 MOST_TASK_S = 120.0
-"""Seconds after which a replication is ended."""
+"""Seconds after which a task of a job is ended."""
 
 State = Literal["running", "done", "failed", "cancelled"]
+
+Progress = Callable[[int, int], None]
+"""Called with the tasks that are done and with all of them."""
+
+Compute = Callable[[Executor, Progress], Any]
+"""What a job does: its answer, from an executor and a way to tell how far it is."""
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A simulation on its way."""
+    """Something on its way."""
 
     owner: str
-    scenario: Scenario
     key: str
-    """What its result follows from: equal keys, equal results."""
+    """What its answer follows from: equal keys, equal answers."""
     state: State = "running"
     done: int = 0
     total: int = 0
-    """Tasks: one a deployment and replication."""
-    answer: Answer | None = None
+    """Tasks: for a simulation one a deployment and replication."""
+    answer: Any = None
     problem: str = ""
+
+    @property
+    def running(self) -> bool:
+        """Whether an answer is to be waited for."""
+        return self.state == "running"
 
 
 class Jobs:
-    """The simulations of all browsers."""
+    """The jobs of all browsers."""
 
     def __init__(self, workers: int, most_task_s: float = MOST_TASK_S) -> None:
         self._pool = FairPool(workers, most_task_s)
         self._jobs: dict[Owner, Job] = {}
-        self._kept: OrderedDict[str, Answer] = OrderedDict()
+        self._kept: OrderedDict[str, Any] = OrderedDict()
         self._lock = threading.Lock()
 
-    def submit(self, owner: str, scenario: Scenario) -> Job:
-        """Simulate a scenario for a browser, in place of what it asked for before.
+    def submit(self, owner: str, key: str, compute: Compute) -> Job:
+        """Have something computed for an owner, in place of what it asked for before.
 
-        Raises ScenarioError for what is too large for a browser.
+        Raises ScenarioError where too many wait already.
         """
-        check_bounds(scenario)
         self.cancel(owner)
-        job = Job(owner, scenario, point_hash(scenario))
+        job = Job(owner, key)
         with self._lock:
-            kept = self._kept.get(job.key)
+            kept = self._kept.get(key)
             if kept is not None:
-                self._kept.move_to_end(job.key)
+                self._kept.move_to_end(key)
                 job.answer, job.state = kept, "done"
                 return job
             if len(self._jobs) >= MOST_JOBS:
                 raise ScenarioError(f"{MOST_JOBS} simulations are on their way already: try again in a minute")
             turn = Owner(self._pool)
             self._jobs[turn] = job
-        threading.Thread(target=self._run, args=(turn, job), name="specfleet-job", daemon=True).start()
+        threading.Thread(target=self._run, args=(turn, job, compute), name="specfleet-job", daemon=True).start()
         return job
 
-    def kept(self, key: str) -> Answer | None:
-        """A finished simulation of the same scenario, whoever asked for it."""
+    def kept(self, key: str) -> Any:
+        """A finished answer, whoever asked for it; None where there is none."""
         with self._lock:
             return self._kept.get(key)
 
     def cancel(self, owner: str) -> None:
-        """End what a browser asked for."""
+        """End what an owner asked for."""
         with self._lock:
             turns = [turn for turn, job in self._jobs.items() if job.owner == owner]
             for turn in turns:
@@ -87,7 +90,7 @@ class Jobs:
             turn.cancel()
 
     def others(self, job: Job) -> int:
-        """Simulations on their way that share the processes with this one."""
+        """Jobs on their way that share the processes with this one."""
         with self._lock:
             return sum(other is not job for other in self._jobs.values())
 
@@ -95,25 +98,18 @@ class Jobs:
         """End everything."""
         self._pool.close()
 
-    def _run(self, turn: Owner, job: Job) -> None:
+    def _run(self, turn: Owner, job: Job, compute: Compute) -> None:
+        def progress(done: int, total: int) -> None:
+            job.done, job.total = done, total
+
         try:
-            answer = self._simulated(turn, job)
-            self._end(turn, job, "done", answer=answer)
+            self._end(turn, job, "done", answer=compute(turn, progress))
         except SimulatorError as error:
             self._end(turn, job, "failed", problem=str(error))
         except BaseException as error:
             self._end(turn, job, "failed", problem=f"{type(error).__name__}: {error}")
 
-    def _simulated(self, turn: Owner, job: Job) -> Answer:
-        guesses = {row["deployment"]: row["capacity_req_per_s"] or None for row in estimated(job.scenario).rows}
-
-        def progress(done: int, total: int) -> None:
-            job.done, job.total = done, total
-
-        found = study(job.scenario, turn, progress, guess=lambda _, name: guesses[name], fill=False)
-        return as_answer(found, job.scenario)
-
-    def _end(self, turn: Owner, job: Job, state: State, *, answer: Answer | None = None, problem: str = "") -> None:
+    def _end(self, turn: Owner, job: Job, state: State, *, answer: Any = None, problem: str = "") -> None:
         """Close a job, unless it was cancelled meanwhile; what is left of a failed one is dropped."""
         turn.cancel()
         with self._lock:
@@ -126,25 +122,3 @@ class Jobs:
                 self._kept[job.key] = answer
                 while len(self._kept) > MOST_KEPT:
                     self._kept.popitem(last=False)
-
-
-def as_answer(found: StudyResult, scenario: Scenario) -> Answer:
-    """A study as pages show it."""
-    ready: dict[str, Any] = to_json_ready(found)
-    own = {name: ready[name] for name in ("rows", "comparison", "provenance", "replications", "evidence")}
-    return Answer(scenario, method="simulated", **own)
-
-
-def check_bounds(scenario: Scenario) -> None:
-    """ScenarioError for a simulation that is too large to share a server with others."""
-    requests, runs = scenario.workload.horizon.requests, len(scenario.deployments) * scenario.replications
-    way_out = "; ask for less, or simulate it with `specfleet run` on the command line"
-    if requests > MOST_REQUESTS:
-        raise ScenarioError(
-            f"workload.horizon.requests: {requests:,}: a browser gets at most {MOST_REQUESTS:,}{way_out}"
-        )
-    if requests * runs > MOST_WORK:
-        raise ScenarioError(
-            f"{requests:,} requests × {len(scenario.deployments)} deployments × {scenario.replications} replications: "
-            f"a browser gets at most {MOST_WORK:,} requests in all{way_out}"
-        )

@@ -19,21 +19,21 @@ Write = Callable[[Any], Changes]
 
 def number(label: str, key: str, value: float | None, write: Write, **options: Any) -> None:
     """A number; an empty one changes nothing."""
-    _show(key, value)
+    show_value(key, value)
     _reach(options, value)
     st.number_input(label, value=value, key=key, on_change=_changed, args=(key, write), **options)
 
 
 def slider(label: str, key: str, value: float, write: Write, **options: Any) -> None:
     """A number on a scale."""
-    _show(key, value)
+    show_value(key, value)
     _reach(options, value)
     st.slider(label, value=value, key=key, on_change=_changed, args=(key, write), **options)
 
 
 def choice(label: str, key: str, value: Any, known: Sequence[Any], write: Write, **options: Any) -> None:
     """One of several; a value that is none of them stands first."""
-    _show(key, value)
+    show_value(key, value)
     names = list(known) if value in known else [value, *known]
     st.selectbox(label, names, names.index(value), key=key, on_change=_changed, args=(key, write), **options)
 
@@ -54,7 +54,7 @@ def _reach(options: dict[str, Any], value: float | None) -> None:
         options["max_value"] = max(options["max_value"], value)
 
 
-def _show(key: str, value: Any) -> None:
+def show_value(key: str, value: Any) -> None:
     """Have a widget show what the scenario says, whatever was typed.
 
     The value goes to the widget as its default, too: a browser that is given two answers in a row sees the last only,

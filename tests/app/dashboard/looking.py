@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import time
 from typing import Any
 
 from app.dashboard.document import edited
@@ -44,3 +45,18 @@ def table(dashboard: Any, column: str) -> list[dict[str, str]]:
         if column in head:
             return [dict(zip(head, row, strict=True)) for row in rows]
     raise AssertionError(f"no table has a column {column!r}")
+
+
+def waited(dashboard: Any, text: str, most_s: float = 60.0) -> Any:
+    """The page once it says something that is computed beside it."""
+    deadline_s = time.monotonic() + most_s
+    while text not in dashboard.html and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+        dashboard.at.run()
+    assert text in dashboard.html, f"never said {text!r}: {dashboard.html[-2000:]}"
+    return dashboard
+
+
+def link_to(dashboard: Any, label: str) -> str:
+    """Where a link leads."""
+    return next(element.proto.url for element in dashboard.at.get("link_button") if element.proto.label == label)

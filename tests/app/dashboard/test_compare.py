@@ -1,10 +1,8 @@
 """The page Compare."""
 
-import time
-
 import pytest
 
-from tests.app.dashboard.looking import changed
+from tests.app.dashboard.looking import changed, waited
 
 
 def test_it_opens_on_the_answer(dashboard):
@@ -43,11 +41,7 @@ def small(dashboard):
 @pytest.mark.slow
 def test_a_simulation_takes_the_place_of_the_estimate_until_the_scenario_changes(dashboard):
     small(dashboard).press("simulate")
-    deadline_s = time.monotonic() + 60
-    while "simulated (1 seed)" not in dashboard.html and time.monotonic() < deadline_s:
-        time.sleep(0.3)
-        dashboard.at.run()
-    assert "simulated (1 seed)" in dashboard.html
+    waited(dashboard, "simulated (1 seed)")
 
     dashboard.move("rate", 15.0)
 

@@ -16,7 +16,8 @@ def test_a_page_shows_what_the_command_line_prints(name):
     loaded = load_scenario(name)
 
     shown, printed = estimated(loaded.points[0].scenario), of_the_command_line(loaded)
-    first = [row for row in printed["rows"] if row["point"] == printed["rows"][0]["point"]]
+    rows = list(printed["rows"])
+    first = [row for row in rows if row["point"] == rows[0]["point"]]
 
     assert [row | {"point": ""} for row in shown.rows] == [row | {"point": ""} for row in first]
 
@@ -38,7 +39,7 @@ def test_no_move_is_answered_with_an_earlier_estimate(changes):
 
     shown = estimated(moved.points[0].scenario)
 
-    assert shown.rows == of_the_command_line(moved)["rows"]
+    assert shown.rows == list(of_the_command_line(moved)["rows"])
     assert shown.comparison == of_the_command_line(moved)["comparison"]
 
 

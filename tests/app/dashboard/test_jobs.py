@@ -5,7 +5,8 @@ import time
 import pytest
 
 from app.dashboard.document import edited
-from app.dashboard.jobs import Jobs, check_bounds
+from app.dashboard.jobs import Jobs
+from app.dashboard.simulations import check_bounds, simulate
 from scenarios.load import load_scenario
 from scenarios.store import point_hash
 from simulator.errors import ScenarioError
@@ -37,7 +38,7 @@ def ended(job):
 
 
 def test_a_simulation_gives_what_the_command_line_gives(jobs, tiny):
-    job = ended(jobs.submit("a", tiny))
+    job = ended(simulate(jobs, "a", tiny))
 
     assert (job.state, job.problem) == ("done", "")
     assert job.answer.rows == to_json_ready(study(tiny, guess=guess_capacity))["rows"]
@@ -45,9 +46,9 @@ def test_a_simulation_gives_what_the_command_line_gives(jobs, tiny):
 
 
 def test_the_same_again_is_found(jobs, tiny):
-    first = ended(jobs.submit("a", tiny))
+    first = ended(simulate(jobs, "a", tiny))
 
-    again = jobs.submit("b", tiny)
+    again = simulate(jobs, "b", tiny)
 
     assert again.state == "done"
     assert again.answer is first.answer is jobs.kept(point_hash(tiny))
@@ -55,19 +56,19 @@ def test_the_same_again_is_found(jobs, tiny):
 
 def test_a_cancelled_simulation_says_so_and_keeps_nothing(jobs, tiny):
     other = tiny.model_copy(update={"seed": 99, "replications": 40})
-    job = jobs.submit("a", other)
+    job = simulate(jobs, "a", other)
 
     jobs.cancel("a")
 
     assert job.state == "cancelled"
-    assert ended(jobs.submit("b", tiny)).state == "done"
+    assert ended(simulate(jobs, "b", tiny)).state == "done"
     assert jobs.kept(job.key) is None
 
 
 def test_a_browser_has_one_simulation(jobs, tiny):
-    first = jobs.submit("a", tiny.model_copy(update={"seed": 98, "replications": 40}))
+    first = simulate(jobs, "a", tiny.model_copy(update={"seed": 98, "replications": 40}))
 
-    second = ended(jobs.submit("a", tiny))
+    second = ended(simulate(jobs, "a", tiny))
 
     assert (first.state, second.state) == ("cancelled", "done")
 
