@@ -23,9 +23,16 @@ THIS_MACHINE = ("localhost", "127.0.0.1")
 UPLOAD_MB = 1
 """Largest upload and largest message from a browser [MB]."""
 
+RUNS = "SPECFLEET_RUNS"
+"""Tells the server its runs folder."""
+
 Port = Annotated[int, typer.Option("--port", metavar="N", min=1, max=65535, help="Port to listen at.")]
 Address = Annotated[
     str, typer.Option("--address", metavar="HOST", help="Address to listen at; 0.0.0.0 serves the whole network.")
+]
+Runs = Annotated[
+    Path,
+    typer.Option("--runs", metavar="DIR", help="Folder of run folders that the page Runs shows to all who open it."),
 ]
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")]
 
@@ -34,6 +41,7 @@ def dashboard(
     port: Port = PORT,
     address: Address = "localhost",
     no_browser: NoBrowser = False,
+    runs: Runs = Path("runs"),
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -45,6 +53,7 @@ def dashboard(
     Examples:
       specfleet dashboard
       specfleet dashboard --address 0.0.0.0 --port 8080 --no-browser
+      specfleet dashboard --runs results
     """
     from importlib.util import find_spec
 
@@ -59,7 +68,7 @@ def dashboard(
         typer.echo(json.dumps({"address": page, "pid": os.getpid()}))
         sys.stdout.flush()
     arguments = server_command(port, address, silent=as_json, debug=debug)
-    os.execv(arguments[0], arguments)
+    os.execve(arguments[0], arguments, os.environ | {RUNS: str(runs.absolute())})
 
 
 def server_command(port: int, address: str, *, silent: bool = False, debug: bool = False) -> list[str]:

@@ -51,7 +51,7 @@ def test_a_page_for_this_machine_answers_to_its_names_only():
 def test_the_server_takes_the_place_of_the_command_and_a_browser_follows(monkeypatch, options, opened):
     pytest.importorskip("streamlit", reason="needs streamlit")
     ran, started = [], []
-    monkeypatch.setattr(dashboard.os, "execv", lambda path, arguments: ran.append(arguments))
+    monkeypatch.setattr(dashboard.os, "execve", lambda path, arguments, environment: ran.append(arguments))
     monkeypatch.setattr(dashboard.subprocess, "Popen", started.append)
 
     CliRunner().invoke(build_app(), ["dashboard", "--port", "8600", *options])
@@ -62,11 +62,26 @@ def test_the_server_takes_the_place_of_the_command_and_a_browser_follows(monkeyp
 
 def test_a_script_is_told_where_the_page_is(monkeypatch):
     pytest.importorskip("streamlit", reason="needs streamlit")
-    monkeypatch.setattr(dashboard.os, "execv", lambda path, arguments: None)
+    monkeypatch.setattr(dashboard.os, "execve", lambda path, arguments, environment: None)
 
     result = CliRunner().invoke(build_app(), ["dashboard", "--json", "--no-browser", "--port", "8600"])
 
     assert json.loads(result.stdout) == {"address": "http://localhost:8600", "pid": os.getpid()}
+
+
+def test_the_server_is_told_its_runs_folder_from_anywhere(monkeypatch, tmp_path):
+    pytest.importorskip("streamlit", reason="needs streamlit")
+    monkeypatch.chdir(tmp_path)
+    told = []
+    monkeypatch.setattr(dashboard.os, "execve", lambda path, arguments, environment: told.append(environment))
+
+    for options in ([], ["--runs", "results"]):
+        CliRunner().invoke(build_app(), ["dashboard", "--no-browser", *options])
+
+    assert [environment["SPECFLEET_RUNS"] for environment in told] == [
+        str(tmp_path / "runs"),
+        str(tmp_path / "results"),
+    ]
 
 
 def test_a_browser_is_opened_once_the_server_answers(monkeypatch):
