@@ -53,7 +53,7 @@ def _opened() -> None:
         labels = [", ".join(f"{path.rpartition('.')[2]} {value}" for path, value in p.label.items()) for p in points]
         st.selectbox(
             "Point of the sweep", range(len(points)), format_func=labels.__getitem__, key="point",
-            index=min(state.point(), len(points) - 1), on_change=_choose_point,
+            index=state.point(), on_change=_choose_point,
         )  # fmt: skip
 
 

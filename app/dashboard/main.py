@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.dashboard import controls, links, refine, state
-from app.dashboard.pages import compare, evidence, load, memory, scenario, speculation
+from app.dashboard.pages import compare, evidence, load, memory, plan, runs, scenario, sensitivity, speculation
 from app.report.markup import tag
 
 STYLE = Path(__file__).with_name("style.css")
@@ -18,7 +18,10 @@ PAGES = (
     (load.page, "Load", ":material/show_chart:"),
     (speculation.page, "Speculation", ":material/bolt:"),
     (memory.page, "Memory", ":material/memory:"),
+    (plan.page, "Plan", ":material/shopping_cart:"),
+    (sensitivity.page, "Sensitivity", ":material/tornado:"),
     (evidence.page, "Evidence", ":material/fact_check:"),
+    (runs.page, "Runs", ":material/folder_open:"),
     (scenario.page, "Scenario", ":material/edit_note:"),
 )
 
@@ -35,9 +38,9 @@ def main() -> None:
     links.follow()
     with st.sidebar:
         controls.sidebar()
-    payload = links.write()
+    query = links.write()
     _head()
-    refine.bar(payload)
+    refine.bar(query)
     refine.problem()
     refine.guarded(chosen.run)
 

@@ -1,4 +1,4 @@
-"""The scenario that a browser looks at: one mapping, which controls, files and links edit alike.
+"""The scenario that a browser looks at, and what it asks of it: what controls, files and links edit alike.
 
 Widgets show what the mapping says and edit it by `apply`; they hold nothing of their own.
 """
@@ -9,8 +9,10 @@ from typing import Any
 import streamlit as st
 
 from app.dashboard.document import FILE, checked, edited, from_mapping, mapping_of
-from scenarios.files import builtin_names
-from scenarios.load import LoadedScenario, load_scenario
+from app.dashboard.plan_question import Question, first_question
+from app.dashboard.planned import read_plan
+from scenarios.files import asks_plan, builtin_names, builtin_plans, read_source
+from scenarios.load import LoadedScenario
 from simulator.errors import SimulatorError
 from simulator.spec.scenario import Scenario
 
@@ -18,6 +20,7 @@ DEFAULT = "h200_vs_b200_chat"
 """What is open at first."""
 
 LOADED, ORIGIN, POINT, PROBLEM = "specfleet_loaded", "specfleet_origin", "specfleet_point", "specfleet_problem"
+ASKED = "specfleet_question"
 """Keys of the session."""
 
 
@@ -31,18 +34,33 @@ def loaded() -> LoadedScenario:
 
 def current() -> Scenario:
     """The scenario that pages show: the chosen point of the sweep, or the only one."""
-    points = loaded().points
-    return points[min(point(), len(points) - 1)].scenario
+    return loaded().points[point()].scenario
 
 
 def point() -> int:
     """Number of the chosen point of the sweep."""
-    return int(st.session_state.get(POINT, 0))
+    return min(int(st.session_state.get(POINT, 0)), len(loaded().points) - 1)
 
 
 def choose_point(number: int) -> None:
     """Show another point of the sweep."""
     st.session_state[POINT] = number
+
+
+def question() -> Question:
+    """What the page Plan asks of the scenario."""
+    return asked() or first_question(current())
+
+
+def asked() -> Question | None:
+    """The question that this browser put together or opened; None where it asks what is asked at first."""
+    found: Question | None = st.session_state.get(ASKED)
+    return found
+
+
+def ask(question: Question | None) -> None:
+    """Take another question; None: what is asked at first."""
+    st.session_state[ASKED] = question
 
 
 def origin() -> str:
@@ -54,6 +72,14 @@ def origin() -> str:
 def mapping() -> dict[str, Any]:
     """The scenario as a mapping, deployments written out: what a file and a link hold."""
     return mapping_of(loaded())
+
+
+def mapping_of_point() -> dict[str, Any]:
+    """The scenario of the chosen point alone, as a mapping."""
+    found = loaded()
+    base = {key: value for key, value in found.base.items() if key != "sweep"}
+    label = found.points[point()].label
+    return mapping_of(edited(from_mapping(base), label)) if label else base
 
 
 def apply(changes: Mapping[str, Any]) -> None:
@@ -70,18 +96,22 @@ def replace(new: Mapping[str, Any], origin: str = FILE) -> None:
 
 
 def replace_text(text: str, file: str = FILE) -> None:
-    """Take another scenario from the text of a file; SimulatorError when it is not a valid one."""
-    _open(from_mapping(mapping_of(checked(text, file))), file)
+    """Take another scenario, or a plan, from the text of a file; SimulatorError when it is not a valid one."""
+    if asks_plan(text):
+        scenario, asks = read_plan(text, file)
+        _open(from_mapping(scenario), file, asks)
+    else:
+        _open(from_mapping(mapping_of(checked(text, file))), file)
 
 
 def open_built_in(name: str) -> None:
-    """Take a built-in scenario."""
-    _open(from_mapping(mapping_of(load_scenario(name))), name)
+    """Take a built-in scenario, or a built-in plan."""
+    replace_text(read_source(name).text, name)
 
 
 def built_ins() -> list[str]:
-    """Names of the built-in scenarios."""
-    return builtin_names()
+    """Names of the built-in scenarios, then of the built-in plans."""
+    return [*builtin_names(), *builtin_plans()]
 
 
 def tell(problem: str) -> None:
@@ -95,5 +125,6 @@ def take_problem() -> str | None:
     return problem
 
 
-def _open(found: LoadedScenario, origin: str) -> None:
+def _open(found: LoadedScenario, origin: str, asks: Question | None = None) -> None:
     st.session_state[LOADED], st.session_state[ORIGIN], st.session_state[POINT] = found, origin, 0
+    st.session_state[ASKED] = asks

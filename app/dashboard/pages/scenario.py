@@ -43,7 +43,9 @@ def _editor() -> None:
 
 
 def _apply() -> None:
+    asked = state.asked()
     _take(st.session_state[TEXT], "scenario.yaml")
+    state.ask(state.asked() or asked)
 
 
 def _take(text: str, file: str) -> None:
@@ -73,7 +75,7 @@ def _uploaded() -> None:
 def _downloads() -> None:
     """The scenario and what is known of it."""
     found, loaded, name = answers.answer(), state.loaded(), state.current().name
-    chosen = loaded.points[min(state.point(), len(loaded.points) - 1)]
+    chosen = loaded.points[state.point()]
     text = to_yaml(state.mapping())
     st.subheader("Take away", anchor=False)
     st.caption(f"The scenario, and its figures as they are now: {found.method}.")
