@@ -1,4 +1,4 @@
-"""Pictures of the dashboard as it is: Compare, Speculation in the dark, Compare on a phone. `make app-pictures`."""
+"""Pictures of the dashboard as it is: Compare, Speculation in the dark, Load on a phone, Plan. `make app-pictures`."""
 
 import io
 import tempfile
@@ -17,8 +17,12 @@ PICTURES = (
     ("app-compare.png", "", {"width": 1280, "height": 1000}),
     ("app-speculation.png", "speculation", {"width": 1280, "height": 1000, "dark": True}),
     ("app-phone.png", "load", {"width": 390, "height": 844}),
+    ("app-plan.png", "plan", {"width": 1280, "height": 1400}),
 )
 """File, page, window."""
+
+ANSWERED = "[data-testid=stProgress]"
+"""Stands on a page while what it shows is computed."""
 
 DRAWN_MS = 2_500
 """Figures are drawn after the page has answered."""
@@ -28,6 +32,7 @@ def picture(chromium: Any, url: str, looks: dict[str, Any]) -> bytes:
     """A page as a PNG of few colours."""
     page = window(chromium, **looks)
     go(page, url)
+    page.wait_for_selector(ANSWERED, state="detached")
     page.wait_for_timeout(DRAWN_MS)
     shot = settled(page).screenshot()
     page.context.close()

@@ -15,10 +15,16 @@ def unable(why):
 
 
 @pytest.fixture(scope="session")
-def address(tmp_path_factory):
+def server_folder(tmp_path_factory):
+    """The working folder of the server."""
+    return tmp_path_factory.mktemp("server")
+
+
+@pytest.fixture(scope="session")
+def address(server_folder):
     """Where a dashboard of this session is served."""
     pytest.importorskip("streamlit", reason="needs streamlit")
-    with served(tmp_path_factory.mktemp("server")) as (found, _):
+    with served(server_folder) as (found, _):
         yield found
 
 

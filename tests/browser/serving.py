@@ -108,3 +108,18 @@ def type_in(page: Any, label: str, value: str) -> Any:
     enter(page, label, value)
     page.wait_for_function("before => location.href !== before", arg=before)
     return settled(page)
+
+
+def choose(page: Any, name: str, wanted: str) -> None:
+    """Take an option of a list, which a page that is still drawn may close again."""
+    from playwright.sync_api import TimeoutError as TooLateError
+
+    option = page.get_by_role("option", name=wanted)
+    for _ in range(5):
+        page.get_by_role("combobox", name=name).click()
+        try:
+            option.click(timeout=4_000)
+        except TooLateError:
+            continue
+        return
+    option.click(timeout=1_000)

@@ -11,14 +11,14 @@ import pytest
 from app.dashboard.document import edited, mapping_of
 from app.dashboard.share import decode, encode
 from scenarios.load import load_scenario
-from tests.browser.serving import number, settled, type_in
+from tests.browser.serving import choose, number, settled, type_in
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 expect = playwright.expect
 
 pytestmark = pytest.mark.slow
 
-PAGES = ("", "load", "speculation", "memory", "evidence", "scenario")
+PAGES = ("", "load", "speculation", "memory", "plan", "sensitivity", "evidence", "runs", "scenario")
 SMALL = {"workload.horizon": {"requests": 200}, "replications": 1}
 
 
@@ -44,19 +44,6 @@ def test_a_moved_control_changes_the_numbers_and_a_copied_link_opens_the_same(op
     assert cards(again) == after
     assert number(again, "Requests per second").input_value() == "33"
     assert decode(copied.partition("?s=")[2])["workload"]["arrivals"]["rate_per_s"] == 33
-
-
-def choose(page, name, wanted):
-    """Take an option of a list, which a section that still unfolds may close again."""
-    option = page.get_by_role("option", name=wanted)
-    for _ in range(5):
-        page.get_by_role("combobox", name=name).click()
-        try:
-            option.click(timeout=4_000)
-        except playwright.TimeoutError:
-            continue
-        return
-    option.click(timeout=1_000)
 
 
 def test_a_head_from_the_list_of_drafts_is_compared_at_once(open_page):
