@@ -12,7 +12,15 @@ if TYPE_CHECKING:
     from calibration.validate import Validation
 
 Measurements = Annotated[
-    Path, typer.Argument(metavar="CSV", help="Measured configurations, one a line, in the format of serving.csv.")
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="Measured configurations, one a line, in the format of serving.csv; with --against a benchmark's result.",
+    ),
+]
+Against = Annotated[
+    Path | None,
+    typer.Option("--against", metavar="predicted.json", help="What `specfleet export` predicted of this benchmark."),
 ]
 Page = Annotated[
     Path | None, typer.Option("--out", metavar="FILE.html", help="Write parity plots and tables to this file.")
@@ -21,6 +29,7 @@ Page = Annotated[
 
 def validate(
     file: Measurements,
+    against: Against = None,
     as_json: Json = False,
     jobs: Jobs = None,
     out: Page = None,
@@ -38,17 +47,26 @@ def validate(
     target, method; for a prediction also framework (the engine), batch_or_conc, draft_len, mean_accept_len with
     accept_len_incl_bonus (1 or 0), and speedup, or base_value and spec_value in tok/s.
 
+    With --against, one benchmark: the result that the bench.sh of `specfleet export` writes, against what was
+    predicted of it.
+
     \b
     Examples:
       specfleet validate serving.csv
       specfleet validate my_vllm_runs.csv --json --jobs 2
       specfleet validate serving.csv --out parity.html
       specfleet validate speculation.csv
+      specfleet validate result.json --against predicted.json
     """
     from app.console import print_json
     from calibration.scores import summary
     from calibration.speculation_csv import is_speculation
 
+    if against is not None:
+        if out is not None:
+            raise typer.BadParameter("draws files of many measurements, not one benchmark", param_hint="--out")
+        show_against(file, against, as_json=as_json)
+        return
     if out is not None:
         check_place("--out", out, "parity.html")
     if is_speculation(file):
@@ -69,6 +87,21 @@ def validate(
         from app.report.parity import parity_html
 
         write_page(out, parity_html(found, table), quiet=quiet)
+
+
+def show_against(file: Path, against: Path, *, as_json: bool) -> None:
+    """One benchmark, predicted and measured."""
+    from app.console import out_console, print_json
+    from app.tables.against import against_blocks
+    from calibration.against import compare
+
+    found = compare(file, against)
+    if as_json:
+        print_json(found)
+        return
+    console = out_console()
+    for block in against_blocks(found):
+        console.print(block)
 
 
 def show_speculation(file: Path, out: Path | None, *, as_json: bool, quiet: bool) -> None:
