@@ -107,11 +107,6 @@ def _choice(field: Field, points: tuple[Point, ...]) -> Point | None:
     return best(field, trusted)
 
 
-def _trusted(field: Field, point: Point) -> bool:
-    """Whether a point is worth telling: it holds, in simulation where the estimate does not know the load."""
-    return point.holds and (point.method == "simulated" or field.estimates_hold or not field.question.confirm)
-
-
 def _figures(field: Field, point: Point) -> tuple[float, float, float]:
     """What the Pareto set compares."""
     assert point.num_gpus is not None
@@ -122,10 +117,9 @@ def _figures(field: Field, point: Point) -> tuple[float, float, float]:
 
 def _beside(field: Field, choice: Point | None, points: tuple[Point, ...]) -> dict[str, Any]:
     """What is told beside the choice."""
-    trusted = tuple(point for point in points if _trusted(field, point))
-    pareto = tuple(front({point.name: _figures(field, point) for point in trusted}))
+    pareto = tuple(front({point.name: _figures(field, point) for point in points if point.holds}))
     others = {
-        f"{which}_gpu": None if choice is None else runner_up(field, choice, trusted, same_gpu=which == "same")
+        f"{which}_gpu": None if choice is None else runner_up(field, choice, points, same_gpu=which == "same")
         for which in ("other", "same")
     }
     second = others["other_gpu"] or others["same_gpu"]
@@ -136,7 +130,7 @@ def _beside(field: Field, choice: Point | None, points: tuple[Point, ...]) -> di
         "runner_ups": {which: None if point is None else point.name for which, point in others.items()},
         "pareto": pareto,
         "latency": field.latency,
-        "flip": [] if choice is None else flips(field, choice, trusted),
+        "flip": [] if choice is None else flips(field, choice, points),
         "binds": None if choice is None else binds(choice),
         "provenance": provenance(field.scenario.model_copy(update={"deployments": known})),
     }

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from simulator.outcome.cost import usd_per_million_tokens
 from simulator.outcome.report import Row
-from simulator.planning.search.appraisal import Appraisal
+from simulator.planning.search.appraisal import Appraisal, Estimated
 from simulator.planning.search.field import Field
 from simulator.planning.search.ranking import REACH
-from simulator.planning.search.rivals import Confirmed
+from simulator.planning.search.rivals import Confirmed, Rivals, rivals_of
 from simulator.planning.search.trials import Tried
 from simulator.spec.plan import Budget
 
@@ -67,22 +67,19 @@ class Point:
 
 def points_of(field: Field, found: Mapping[str, Appraisal], done: Mapping[str, Confirmed]) -> tuple[Point, ...]:
     """A point of every candidate, in their order; twins share what is not money."""
-    made = {
-        name: point
-        for of, names in field.twins.items()
-        for name, point in _twins(field, found[of], done.get(of), names)
-    }
+    rivals = rivals_of(field, found, done)
+    made = {name: point for of, names in field.twins.items() for name, point in _twins(rivals, found[of], of)}
     return tuple(made[name] for name in field.scenario.deployments)
 
 
-def _twins(
-    field: Field, appraisal: Appraisal, confirmed: Confirmed | None, names: tuple[str, ...]
-) -> Iterator[tuple[str, Point]]:
-    for name in names:
+def _twins(rivals: Rivals, appraisal: Appraisal, kind: str) -> Iterator[tuple[str, Point]]:
+    field, confirmed = rivals.field, rivals.done.get(kind)
+    doubt = None if confirmed is not None or appraisal.estimated is None else _doubt(rivals, kind)
+    for name in field.twins[kind]:
         if confirmed is not None:
             yield name, _simulated(field, name, appraisal, confirmed)
         elif appraisal.estimated is not None:
-            yield name, _estimated(field, name, appraisal)
+            yield name, _estimated(field, name, appraisal.estimated, doubt)
         else:
             yield name, _none(field, name, appraisal)
 
@@ -123,18 +120,30 @@ def _no_size(field: Field, name: str, of: Confirmed) -> Point:
 
 def missed(size: Tried) -> str:
     """What a size that does not hold misses."""
+    if size.held:
+        return f"held in {size.held} of {len(size.outcomes)} replications only, by {size.worst}"
     return "it saturates" if size.worst == "backlog" else f"{size.worst} is {size.pressure:.3g} times its limit"
 
 
-def _estimated(field: Field, name: str, appraisal: Appraisal) -> Point:
-    of = appraisal.estimated
-    assert of is not None
+def _doubt(rivals: Rivals, kind: str) -> str | None:
+    """Why an estimate is not believed, from what was simulated; None where it is."""
+    if not rivals.done:
+        return None
+    if not rivals.field.estimates_hold:
+        return "only estimated, for arrivals at their mean rate"
+    replicas = rivals.hoped[kind].replicas
+    other = rivals.failed_kin(kind, replicas)
+    return f"only estimated, and {other} does not hold in simulation with {replicas} replicas" if other else None
+
+
+def _estimated(field: Field, name: str, of: Estimated, doubt: str | None) -> Point:
+    sized = _sized(field, name, of.replicas)
     return Point(
         method="estimated",
         row=of.row,
         offered_req_per_s=of.rate_per_s,
         capacity_req_per_s=of.row["capacity_req_per_s"],
-        **_sized(field, name, of.replicas),
+        **sized | {"why_not": sized["why_not"] or doubt},
     )
 
 

@@ -63,17 +63,18 @@ class Rivals:
         if name in self.done:
             return False
         most = self.field.most_replicas(name, usd_per_hour / ROUNDING**2)
-        return ceil(self.hoped[name].hopeful * self.shortfall() - 1e-9) <= most and not self._kin_failed(name, most)
+        return ceil(self.hoped[name].hopeful * self.shortfall() - 1e-9) <= most and self.failed_kin(name, most) is None
 
-    def _kin_failed(self, name: str, replicas: int) -> bool:
-        """Whether another of its kind that is no slower by the estimate failed in simulation with as many replicas."""
+    def failed_kin(self, name: str, replicas: int) -> str | None:
+        """Another of its kind, no slower by the estimate, that failed in simulation with as many replicas, if any."""
         used = _used(self.hoped[name], replicas) * (1.0 + KIN_ERROR)
-        return any(
-            not size.holds and count >= replicas and used >= _used(self.hoped[other], replicas)
+        failed = (
+            other
             for other, of in self.done.items()
-            if self._kind(other) == self._kind(name)
-            for count, size in of.sizes.items()
+            if any(count >= replicas and not size.holds for count, size in of.sizes.items())
+            if self._kind(other) == self._kind(name) and used >= _used(self.hoped[other], replicas)
         )
+        return next(failed, None)
 
     def _kind(self, name: str) -> tuple[object, ...]:
         """Candidates of one kind differ in what they propose and in the limits of their engine."""

@@ -3,7 +3,7 @@ from math import inf
 
 from simulator.planning.search.appraisal import Appraisal, Estimated
 from simulator.planning.search.confirm import confirm, confirmed
-from simulator.planning.search.rivals import rivals_of
+from simulator.planning.search.rivals import Confirmed, rivals_of
 from tests.simulator.outcome import specs, toys
 from tests.simulator.planning.search import small
 
@@ -150,3 +150,28 @@ def test_an_equal_cost_is_no_reason_to_look_further():
     assert not may_cost_less(field(), 4, 12.0)
     assert may_cost_less(field(), 4, 12.1)
     assert not may_cost_less(field(budget={"gpus": 3}), 4, 99.0)
+
+
+def bursty(**said):
+    """The same candidates where requests come in bursts, of which the estimate knows nothing."""
+    of = field(OF_OTHER_KINDS, **said)
+    arrivals = {"kind": "bursty", "rate_per_s": 30.0, "burst_factor": 3.0, "on_s": 10.0, "off_s": 30.0}
+    scenario = specs.scenario(OF_OTHER_KINDS, workload=specs.workload(arrivals), slo=SLO, replications=3)
+    return replace(of, scenario=scenario)
+
+
+def test_where_bursts_are_left_out_others_will_need_as_many_more_replicas_as_those_that_were_simulated():
+    done = {"plain": Confirmed(8, {}, None), "kv": Confirmed(9, {}, None)}
+    hopes = {"plain": estimated(4), "kv": estimated(3), "weights": estimated(4)}
+
+    rivals = rivals_of(bursty(), appraised(**hopes), done)
+
+    assert rivals.shortfall() == 2.0
+    assert not rivals.might_cost_less("weights", 24.0)
+    assert rivals.might_cost_less("weights", 24.1)
+
+
+def test_where_the_estimate_knows_the_arrivals_nothing_is_carried_over():
+    done = {"plain": Confirmed(8, {}, None)}
+
+    assert rivals_of(field(OF_OTHER_KINDS), appraised(plain=estimated(4)), done).shortfall() == 1.0

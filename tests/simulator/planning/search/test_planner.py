@@ -190,3 +190,13 @@ def test_a_trace_is_planned_at_its_own_rate(tmp_path):
     choice = plan(small.scenario(workload=workload), small.question(confirm=1)).choice
 
     assert choice.offered_req_per_s == pytest.approx(50.0, rel=0.02)
+
+
+def test_where_requests_come_in_clumps_only_what_was_simulated_is_shown():
+    arrivals = {"kind": "gamma", "rate_per_s": 60.0, "cv": 4.0}
+    workload = small.scenario().workload.model_dump(mode="json") | {"arrivals": arrivals}
+
+    result = plan(small.scenario({"h200": {}, "b200": small.B200}, workload=workload), small.question(confirm=1))
+
+    assert result.pareto == (result.choice.name,)
+    assert result.runner_up is None
