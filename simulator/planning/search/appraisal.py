@@ -3,8 +3,7 @@
 Prices play no part, so candidates that differ in nothing else share one appraisal. Picklable, both ways.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, isfinite
 
 from simulator.outcome.report import Row
@@ -98,28 +97,29 @@ def _least_replicas(load: Asked, bound: Bound) -> int:
 
 def _estimated(ask: Ask, one: SteadyCluster, start: int) -> Estimated | None:
     """The fewest replicas by the estimate, sought from a start; None where even many times as many do not hold."""
-    replicas = fewest(_asks(ask.load.holds, one), start)
+    replicas = fewest(lambda count: ask.load.holds(with_replicas(one, count)), start)
     if replicas is None:
         return None
-    easier = replace(ask.load, headroom=_headroom_if_better(ask.load.headroom))
-    hopeful = fewest(_asks(easier.holds, one), max(replicas - 1, 1), {replicas: True}) or replicas
     cluster = with_replicas(one, replicas)
     rate = ask.load.offered(cluster)
     assert rate is not None, "it holds"
     needed = ask.load.needed(rate)
-    cluster.capacity(near=needed * (2 * replicas - 1) / (2 * replicas - 2) if replicas > 1 else None)
+    capacity = cluster.capacity(near=needed * (2 * replicas - 1) / (2 * replicas - 2) if replicas > 1 else None)
     scenario = at_rate(alone(ask.scenario, ask.name, replicas), rate)
-    return Estimated(replicas, min(hopeful, replicas), rate, estimate_row(scenario, ask.name, cluster))
+    hopeful = min(hopeful_replicas(needed, capacity, replicas), replicas)
+    return Estimated(replicas, hopeful, rate, estimate_row(scenario, ask.name, cluster))
 
 
-def _asks(holds: Callable[[SteadyCluster], bool], one: SteadyCluster) -> Callable[[int], bool]:
-    return lambda replicas: holds(with_replicas(one, replicas))
+def hopeful_replicas(needed: float, capacity: float, replicas: int) -> int:
+    """Fewest replicas that hold a rate if a cluster's capacity were higher by the estimate's error.
 
+    Each is taken to carry an equal part of it, though fewer replicas carry less each: that is the more hopeful.
 
-def _headroom_if_better(headroom: float) -> float:
-    """Headroom at which a cluster must hold as much as with the stated one if its capacity were higher by the error.
+    needed: rate that must hold. [requests/s]
+    capacity: estimated, of a cluster. [requests/s]
+    replicas: of that cluster.
 
-    >>> round(_headroom_if_better(0.0), 4), round(_headroom_if_better(0.2), 4)
-    (-0.1, 0.12)
+    >>> hopeful_replicas(100.0, 105.0, replicas=27)
+    20
     """
-    return 1.0 - (1.0 - headroom) * (1.0 + ESTIMATE_ERROR)
+    return max(ceil(needed * replicas / (capacity * (1.0 + ESTIMATE_ERROR)) - 1e-9), 1)
