@@ -92,18 +92,15 @@ def _on_offer(scenario: Scenario, question: Question) -> None:
         lambda asked, chosen: asked.model_copy(update={"without": tuple(n for n in own if n not in chosen)}),
         "Deployments of the scenario that may be bought, with any number of replicas.",
     )  # fmt: skip
-    left, right = st.columns([2, 3])
-    with left:
-        if GPU in question.plan.vary:
-            _several(Varied("GPUs", GPU, priced_gpus(), "Each offer on each of them."), question)
-        else:
-            _also_on(scenario, question)
-    with right:
-        _pills(
-            "Also with", "plan_drafts", list(PRESETS), [name for name in PRESETS if name in question.drafts],
-            lambda asked, chosen: asked.model_copy(update={"drafts": tuple(n for n in PRESETS if n in chosen)}),
-            "Further drafts on each GPU. Their acceptance is a measured preset of the catalog, of other models.",
-        )  # fmt: skip
+    if GPU in question.plan.vary:
+        _several(Varied("GPUs", GPU, priced_gpus(), "Each offer on each of them."), question)
+    else:
+        _also_on(scenario, question)
+    _pills(
+        "Also with", "plan_drafts", list(PRESETS), [name for name in PRESETS if name in question.drafts],
+        lambda asked, chosen: asked.model_copy(update={"drafts": tuple(n for n in PRESETS if n in chosen)}),
+        "Further drafts on each GPU. Their acceptance is a measured preset of the catalog, of other models.",
+    )  # fmt: skip
 
 
 def _also_on(scenario: Scenario, question: Question) -> None:

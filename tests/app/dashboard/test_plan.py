@@ -143,6 +143,15 @@ def test_a_link_asks_the_same_question(page, dashboard, planner):
     assert other.control("plan_spares").value == 2
 
 
+def test_going_back_to_an_address_without_a_question_asks_what_is_asked_at_first(page):
+    page.move("plan_spares", 2)
+    del page.at.query_params["p"]
+
+    page.at.run()
+
+    assert page.control("plan_spares").value == 0
+
+
 def test_another_candidate_is_looked_at_and_opens_in_compare_beside_the_choice(page):
     page.move("plan_point", "b200-spec.tp2.k3")
 

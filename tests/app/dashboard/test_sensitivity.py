@@ -138,15 +138,3 @@ def test_a_price_list_in_place_of_a_factor_is_named_and_not_edited():
 
     assert varied.bar_rows(answer(bars=[lists]))[0]["from – to"] == "by list"
     assert varied.intervals(answer(bars=[lists, bar("a", "a")])) == {"rate": (0.8, 1.25)}
-
-
-@pytest.mark.slow
-def test_the_page_draws_what_the_library_finds(dashboard):
-    from app.dashboard import answers
-
-    answers.all_jobs.clear()
-    dashboard.open("sensitivity")
-    waited(dashboard, "stays the cheapest in")
-
-    expected = sensitivity(dashboard.scenario()).as_json()
-    assert varied.claim(expected) in dashboard.html
