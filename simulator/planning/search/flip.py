@@ -18,12 +18,13 @@ def runner_up(field: Field, choice: Point, points: Sequence[Point], *, same_gpu:
 
 
 def best(field: Field, points: Sequence[Point]) -> Point | None:
-    """The cheapest of answers; of equal costs that with fewer GPUs, then the faster one. None without any."""
+    """The cheapest of answers; of equal costs one with fewer GPUs, then one that was simulated, then the fastest."""
 
-    def order(point: Point) -> tuple[float, int, float, str]:
+    def order(point: Point) -> tuple[float, int, bool, float, str]:
         assert point.num_gpus is not None
         assert point.row is not None
-        return round(point.cost, 9), point.num_gpus, field.latency.of(point.row), point.name
+        estimated = point.method != "simulated"
+        return round(point.cost, 9), point.num_gpus, estimated, field.latency.of(point.row), point.name
 
     return min(points, key=order, default=None)
 

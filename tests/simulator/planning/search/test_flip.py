@@ -83,6 +83,7 @@ def test_of_equal_costs_fewer_gpus_come_first_and_then_the_faster():
 
     assert best(FIELD, [slow, fast, few]) is few
     assert best(FIELD, [slow, fast]) is fast
+    assert best(FIELD, [slow, replace(fast, method="estimated")]) is slow
     assert best(FIELD, []) is None
 
 
