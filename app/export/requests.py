@@ -46,8 +46,8 @@ def requests_of(served: Served, workload: Workload, seed: int, requests: int) ->
     fitting = _fitting(served, islice(rows, LOOKED_AT * requests))
     found = list(islice(fitting, requests))
     if not found:
-        length = served.limits.max_model_len
-        raise ScenarioError(f"{served.name}: no prompt of the workload fits into the engine's {length:,} tokens")
+        longest = served.limits.longest_prompt
+        raise ScenarioError(f"{served.name}: no prompt is within the {longest:,} tokens that the engine takes")
     return list(_with_blocks(found, workload.prefix.shared_tokens))
 
 

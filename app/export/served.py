@@ -10,6 +10,7 @@ from simulator.cluster.plan import limits_of
 from simulator.errors import ScenarioError
 from simulator.planning.draft_rates import with_draft_tokens
 from simulator.planning.draft_schedule import DraftSchedule
+from simulator.planning.sampled_requests import sample_requests
 from simulator.spec.deployment import Deployment
 from simulator.spec.draft import Draft
 from simulator.spec.draft_policy import ByBatch
@@ -78,12 +79,18 @@ def served(scenario: Scenario, name: str, schedule: DraftSchedule | None = None)
 
     schedule: draft tokens by batch in place of the deployment's own; None: as it is.
 
-    Raises ScenarioError where the deployment does not fit.
+    Raises ScenarioError where the deployment does not fit, and where it takes no prompt of the workload.
     """
     spec = scenario.deployments[name]
     if schedule is not None and schedule.policy() is not None and schedule.draft_tokens:
         spec = with_schedule(spec, schedule)
     limits = limits_of(name, spec, scenario.workload)
+    shortest, longest = int(sample_requests(scenario).prompts.min()), limits.longest_prompt
+    if shortest > longest:
+        raise ScenarioError(
+            f"{name}: {spec.engine.policy} takes prompts of up to {longest:,} tokens here, and those of the workload "
+            f"begin at {shortest:,}: raise engine.max_num_batched_tokens, or take an engine that splits prompts"
+        )
     return Served(name, spec, limits, survival_over_steps(spec, scenario.workload))
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from app.export.exported import exported
+from simulator.errors import ScenarioError
 from tests.app.export import examples
 from tests.scenarios import examples as files
 
@@ -91,3 +92,12 @@ def test_settings_that_an_engine_lacks_are_told(engine, changes, said):
 @pytest.mark.parametrize("engine", ["vllm", "sglang", "trtllm"])
 def test_nothing_is_left_out_of_a_plain_deployment(engine):
     assert examples.export(engine).left_out == ()
+
+
+def test_an_engine_that_takes_no_prompt_of_the_workload_says_so():
+    lengths = {"kind": "fixed", "prompt_tokens": 9000, "output_tokens": 10}
+
+    with pytest.raises(
+        ScenarioError, match="takes prompts of up to 8,192 tokens here, and those of the workload begin at"
+    ):
+        examples.export("trtllm", engine={"max_model_len": 16384}, workload={"lengths": lengths})
