@@ -4,7 +4,7 @@ The estimate errs, so those next in cost are simulated too, the most promising f
 less than the cheapest found if the estimate were too cautious by its error. Equal costs are no reason to look further.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from math import ceil
 
 from simulator.planning.estimate import steady_cluster
@@ -14,7 +14,7 @@ from simulator.planning.search.asked import alone, at_rate
 from simulator.planning.search.field import Field
 from simulator.planning.search.pareto import front
 from simulator.planning.search.rivals import Confirmed, Rivals, rivals_of
-from simulator.planning.search.trials import Run, Tried, figures, tried
+from simulator.planning.search.trials import Runner, Tried, figures, in_full, tried
 
 RUNS_OF_ONE = 8
 """Runs that confirming a candidate is expected to take: four replications of two sizes."""
@@ -66,38 +66,41 @@ def _front(field: Field, sizes: Mapping[str, Estimated]) -> list[str]:
 
 def confirm(field: Field, name: str, of: Estimated, times: float = 1.0) -> Confirmed:
     """The fewest replicas of a candidate that hold in simulation, sought from some times the estimate's."""
-    sizes: dict[int, Tried] = {}
-    most = field.most_replicas(name)
+    return _sought(field, name, of, ceil(of.replicas * times - 1e-9), {})
+
+
+def settled(field: Field, name: str, of: Estimated, known: Confirmed) -> Confirmed:
+    """A candidate whose fewest replicas have had all their replications, and hold by them; else more replicas."""
+    assert known.replicas is not None
+    sizes = {**known.sizes, known.replicas: in_full(_runner(field), known.sizes[known.replicas])}
+    return _sought(field, name, of, known.replicas, sizes)
+
+
+def _sought(field: Field, name: str, of: Estimated, start: int, known: Mapping[int, Tried]) -> Confirmed:
+    sizes, most, runner = dict(known), field.most_replicas(name), _runner(field)
 
     def holds(replicas: int) -> bool:
         if replicas > most:
             return False
-        size = _size(field, name, replicas, of)
+        size = sizes[replicas] if replicas in sizes else _size(field, name, replicas, of)
         if size is None:
             return False
         sizes[replicas] = size
         return size.holds
 
-    replicas = fewest(holds, min(ceil(of.replicas * times - 1e-9), most))
-    if replicas is None:
-        return Confirmed(None, sizes, None)
-    size = sizes[replicas]
-    needed = field.asked.needed(size.offered_req_per_s)
-    return Confirmed(replicas, sizes, figures(size, needed, field.simulate, field.executor, _counts(field)))
+    replicas = fewest(holds, min(start, most))
+    return Confirmed(replicas, sizes, None if replicas is None else figures(runner, sizes[replicas]))
 
 
 def _size(field: Field, name: str, replicas: int, of: Estimated) -> Tried | None:
     """A number of replicas in simulation; None where its users ask for more than it can serve."""
     scenario = alone(field.scenario, name, replicas)
     rate = of.rate_per_s if field.asked.users is None else field.asked.offered(steady_cluster(scenario, name))
-    if rate is None:
-        return None
-    rates = (rate, field.asked.needed(rate))
-    return tried(at_rate(scenario, rate), rates, field.simulate, field.executor, _counts(field))
+    return None if rate is None else tried(_runner(field), at_rate(scenario, rate), rate, field.asked.needed(rate))
 
 
-def _counts(field: Field) -> Callable[[Run], None]:
-    return lambda task: field.meter.did(_units(field))
+def _runner(field: Field) -> Runner:
+    return Runner(field.simulate, field.executor, lambda task: field.meter.did(_units(field)))
 
 
 def expected_units(field: Field, candidates: int) -> int:

@@ -18,7 +18,7 @@ from simulator.planning.replication import Simulate
 from simulator.planning.search.answer import PlanResult
 from simulator.planning.search.appraisal import Appraisal
 from simulator.planning.search.asked import alone, at_rate
-from simulator.planning.search.confirm import confirmed, expected_units
+from simulator.planning.search.confirm import confirmed, expected_units, settled
 from simulator.planning.search.field import ROUNDING, Field, field_of
 from simulator.planning.search.flip import best, binds, flips, runner_up
 from simulator.planning.search.pareto import front
@@ -91,7 +91,21 @@ def _searched(field: Field) -> tuple[dict[str, Appraisal], dict[str, Confirmed]]
     if left:
         found |= anew(field, left)
         done = confirmed(field, found, done)
-    return found, done
+    return found, choice_in_full(field, found, done)
+
+
+def choice_in_full(field: Field, found: Mapping[str, Appraisal], done: Mapping[str, Confirmed]) -> dict[str, Confirmed]:
+    """Simulations in which the choice has had all its replications, and is still the choice."""
+    of = dict(done)
+    kinds = {name: kind for kind, names in field.twins.items() for name in names}
+    while True:
+        choice = _choice(field, points_of(field, found, of))
+        if choice is None or choice.tried is None or choice.tried.whole:
+            return of
+        kind = kinds[choice.name]
+        estimated = found[kind].estimated
+        assert estimated is not None, "only what may hold is simulated"
+        of[kind] = settled(field, kind, estimated, of[kind])
 
 
 def _least(field: Field, found: Mapping[str, Appraisal], done: Mapping[str, Confirmed]) -> float:

@@ -93,17 +93,17 @@ def _simulated(field: Field, name: str, appraisal: Appraisal, of: Confirmed) -> 
         method="simulated",
         row=of.row,
         offered_req_per_s=size.offered_req_per_s,
-        capacity_req_per_s=_capacity(field, of, estimated.row["capacity_req_per_s"] / estimated.replicas),
+        capacity_req_per_s=_capacity(of, estimated.row["capacity_req_per_s"] / estimated.replicas),
         tried=size,
         fewer=of.sizes.get(of.replicas - 1),
         **_sized(field, name, of.replicas),
     )
 
 
-def _capacity(field: Field, of: Confirmed, replica_req_per_s: float) -> float:
+def _capacity(of: Confirmed, replica_req_per_s: float) -> float:
     """The estimated capacity, no less than what was simulated to hold, and less than what a replica less would need."""
     assert of.replicas is not None
-    needed = field.asked.needed(of.sizes[of.replicas].offered_req_per_s)
+    needed = of.sizes[of.replicas].needed_req_per_s
     capacity = max(replica_req_per_s * of.replicas, needed)
     return min(capacity, needed * of.replicas / (of.replicas - 1)) if of.replicas - 1 in of.sizes else capacity
 

@@ -9,7 +9,7 @@ whatever the candidate and its size.
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -75,8 +75,10 @@ class Tried:
     scenario: Scenario
     """Of this cluster alone, at the load that is offered to it."""
     offered_req_per_s: float
+    needed_req_per_s: float
+    """Load that must hold, the headroom in it."""
     outcomes: tuple[Outcome, ...]
-    """By replication, at the load that must hold."""
+    """By replication, at that load."""
 
     @property
     def held(self) -> int:
@@ -87,6 +89,11 @@ class Tried:
     def holds(self) -> bool:
         """Whether it counts as holding: clearly, or in every one of too few replications to be clear."""
         return answer(self.held, len(self.outcomes)) is True or self.held == len(self.outcomes)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has all the replications that there may be."""
+        return len(self.outcomes) >= MOST_TIMES * self.scenario.replications
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -114,26 +121,39 @@ def answer(held: int, replications: int) -> bool | None:
     return True if low > 0.5 else False if high < 0.5 else None
 
 
-def tried(
-    scenario: Scenario,
-    rates: tuple[float, float],
-    simulate: Simulate,
-    executor: Executor | None,
-    did: Callable[[Run], None] = lambda task: None,
-) -> Tried:
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Simulates replications of a cluster."""
+
+    simulate: Simulate
+    executor: Executor | None = None
+    did: Callable[[Run], None] = lambda task: None
+    """Called with each run that is done."""
+
+    def __call__(self, scenario: Scenario, rate_per_s: float, replications: range) -> tuple[Outcome, ...]:
+        """Replications of a scenario's only deployment at a load [requests/s]."""
+        (name,) = scenario.deployments
+        runs = [Run(scenario, name, replication, rate_per_s, self.simulate) for replication in replications]
+        return tuple(run_all(run, runs, self.executor, self.did))
+
+
+def tried(runner: Runner, scenario: Scenario, offered_req_per_s: float, needed_req_per_s: float) -> Tried:
     """Simulate a cluster until it is clear whether it holds.
 
     scenario: of this cluster alone, with its replicas, at the load that is offered to it.
-    rates: the load that is offered, and the load that must hold [requests/s].
     """
-    (name,) = scenario.deployments
     outcomes: tuple[Outcome, ...] = ()
     for batch in batches(scenario.replications):
-        runs = [Run(scenario, name, replication, rates[1], simulate) for replication in batch]
-        outcomes += tuple(run_all(run, runs, executor, did))
+        outcomes += runner(scenario, needed_req_per_s, batch)
         if answer(sum(outcome.verdict.holds for outcome in outcomes), len(outcomes)) is not None:
             break
-    return Tried(scenario, rates[0], outcomes)
+    return Tried(scenario, offered_req_per_s, needed_req_per_s, outcomes)
+
+
+def in_full(runner: Runner, size: Tried) -> Tried:
+    """The same with all the replications that there may be, however clear it was."""
+    left = range(len(size.outcomes), MOST_TIMES * size.scenario.replications)
+    return replace(size, outcomes=size.outcomes + runner(size.scenario, size.needed_req_per_s, left))
 
 
 def batches(replications: int) -> Sequence[range]:
@@ -149,20 +169,14 @@ def batches(replications: int) -> Sequence[range]:
     return [range(start, end) for start, end in pairwise(edges)]
 
 
-def figures(
-    size: Tried, needed: float, simulate: Simulate, executor: Executor | None, did: Callable[[Run], None]
-) -> Row:
+def figures(runner: Runner, size: Tried) -> Row:
     """A size's figures at the load that is offered, over as many replications, with the step model's error.
 
-    needed: load at which it was tried [requests/s]; where it is that which is offered, nothing is simulated anew.
+    Where that load is the one that must hold, nothing is simulated anew.
     """
     (name,) = size.scenario.deployments
     outcomes = size.outcomes
-    if needed != size.offered_req_per_s:
-        runs = [
-            Run(size.scenario, name, replication, size.offered_req_per_s, simulate)
-            for replication in range(len(outcomes))
-        ]
-        outcomes = tuple(run_all(run, runs, executor, did))
+    if size.needed_req_per_s != size.offered_req_per_s:
+        outcomes = runner(size.scenario, size.offered_req_per_s, range(len(outcomes)))
     row = aggregate_rows([outcome.row for outcome in outcomes])
     return widened(row, model_error(size.scenario, name))

@@ -2,7 +2,7 @@ from dataclasses import replace
 from math import inf
 
 from simulator.planning.search.appraisal import Appraisal, Estimated
-from simulator.planning.search.confirm import confirm, confirmed
+from simulator.planning.search.confirm import confirm, confirmed, settled
 from simulator.planning.search.rivals import Confirmed, rivals_of
 from tests.simulator.outcome import specs, toys
 from tests.simulator.planning.search import small
@@ -51,6 +51,27 @@ def test_one_replica_less_was_simulated_and_does_not_hold():
     assert found.replicas is not None
     assert found.sizes[found.replicas].holds
     assert not found.sizes[found.replicas - 1].holds
+
+
+def test_a_size_that_held_by_luck_is_found_out_by_all_of_its_replications():
+    def lucky_at_first(scenario, deployment, replication, **load):
+        return toys.simulate(scenario, deployment, replication, rate_per_s=90.0 if replication > 3 else 10.0)
+
+    of = replace(field(), simulate=lucky_at_first)
+    found = confirm(of, "plain", estimated(4))
+
+    surely = settled(of, "plain", estimated(4), found)
+
+    assert not surely.sizes[found.replicas].holds
+    assert surely.replicas == found.replicas + 1
+
+
+def test_a_size_that_holds_in_full_stays():
+    found = confirm(field(), "plain", estimated(4))
+
+    surely = settled(field(), "plain", estimated(4), found)
+
+    assert (surely.replicas, surely.sizes[surely.replicas].whole) == (found.replicas, True)
 
 
 def test_what_is_over_the_budget_is_not_simulated():

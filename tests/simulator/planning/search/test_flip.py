@@ -89,7 +89,7 @@ def test_of_equal_costs_fewer_gpus_come_first_and_then_the_faster():
 
 def tried(worst: str, pressure: float) -> Tried:
     outcome = Outcome(Verdict(False, pressure, worst == "backlog", 1.0, worst), {})
-    return Tried(FIELD.scenario, 60.0, (outcome,) * 4)
+    return Tried(FIELD.scenario, 60.0, 60.0, (outcome,) * 4)
 
 
 def test_a_limit_that_one_replica_less_misses_binds():

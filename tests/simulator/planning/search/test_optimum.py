@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from simulator.planning.search import plan, ranking
 from simulator.planning.search.confirm import confirm
+from simulator.planning.search.planner import choice_in_full
 from simulator.planning.search.ranking import anew
+from simulator.planning.search.rivals import rivals_of
 from simulator.run import simulate_once
 from simulator.spec.plan import Plan
 from tests.simulator.outcome import specs
@@ -79,10 +81,8 @@ def test_the_choice_costs_no_more_than_that_of_simulating_everything(rate_per_s)
     field = replace(small.field(scenario), simulate=simulate_once)
     found = anew(field, list(field.twins))
 
-    exhaustive = {
-        name: confirm(field, name, of.estimated).replicas for name, of in found.items() if of.estimated is not None
-    }
-    least = min(field.usd_per_hour(name, replicas) for name, replicas in exhaustive.items() if replicas is not None)
+    all_of_them = {name: confirm(field, name, of.estimated) for name, of in found.items() if of.estimated is not None}
+    least = rivals_of(field, found, choice_in_full(field, found, all_of_them)).least_cost()
     choice = plan(scenario, small.question(confirm=6)).choice
 
     assert choice is not None

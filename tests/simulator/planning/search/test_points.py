@@ -14,7 +14,7 @@ ROW = {"utilisation": 0.9, "capacity_req_per_s": 66.0, "output_tokens_per_reques
 
 def size(held: int, of: int = 4, worst: str = "tpot_s.p95") -> Tried:
     outcomes = (Outcome(Verdict(n < held, 0.9 if n < held else 1.3, False, 60.0, worst), {}) for n in range(of))
-    return Tried(SCENARIO, 60.0, tuple(outcomes))
+    return Tried(SCENARIO, 60.0, 60.0, tuple(outcomes))
 
 
 def estimated(replicas: int) -> Appraisal:

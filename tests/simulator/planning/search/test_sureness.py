@@ -14,7 +14,7 @@ def choice(slower: bool | None = True, replicas: int = 2, held: int = 4, name: s
     outcomes = tuple(Outcome(Verdict(n < held, 0.9, False, 60.0, "ttft_s.p95"), {}) for n in range(4))
     return Point(
         name, "h200-sxm", "simulated", 0, replicas=replicas, num_gpus=replicas, usd_per_hour=3.0 * replicas,
-        row={"holds_if_slower": slower}, tried=Tried(FIELD.scenario, 60.0, outcomes),
+        row={"holds_if_slower": slower}, tried=Tried(FIELD.scenario, 60.0, 60.0, outcomes),
     )  # fmt: skip
 
 

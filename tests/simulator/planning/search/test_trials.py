@@ -3,10 +3,12 @@ from dataclasses import replace
 import pytest
 
 from simulator.outcome.slo import Verdict
-from simulator.planning.search.trials import Outcome, Tried, answer, batches, figures, tried
+from simulator.planning.search.trials import Outcome, Runner, Tried, answer, batches, figures, in_full, tried
 from tests.simulator.outcome import specs, toys
 
 SLO = {"ttft_s": {"p95": 0.3}}
+
+RUNNER = Runner(toys.simulate)
 
 
 def cluster(replicas: int, replications: int = 5):
@@ -19,24 +21,24 @@ def outcomes(*held: bool) -> tuple[Outcome, ...]:
 
 
 def size(*held: bool) -> Tried:
-    return Tried(cluster(1), 6.0, outcomes(*held))
+    return Tried(cluster(1), 6.0, 6.0, outcomes(*held))
 
 
 def test_four_replications_alike_are_clear():
-    assert len(tried(cluster(3), (6.0, 6.0), toys.simulate, None).outcomes) == 4
-    assert len(tried(cluster(1), (20.0, 20.0), toys.simulate, None).outcomes) == 4
+    assert len(tried(RUNNER, cluster(3), 6.0, 6.0).outcomes) == 4
+    assert len(tried(RUNNER, cluster(1), 20.0, 20.0).outcomes) == 4
 
 
 def test_enough_replicas_hold_and_too_few_do_not():
-    assert tried(cluster(3), (6.0, 6.0), toys.simulate, None).holds
-    assert not tried(cluster(1), (12.0, 12.0), toys.simulate, None).holds
+    assert tried(RUNNER, cluster(3), 6.0, 6.0).holds
+    assert not tried(RUNNER, cluster(1), 12.0, 12.0).holds
 
 
 def test_what_is_not_clear_takes_more_replications_up_to_twice_those_of_the_scenario():
     def by_turns(scenario, deployment, replication, **load):
         return toys.simulate(scenario, deployment, replication, rate_per_s=20.0 if replication % 2 else 2.0)
 
-    found = tried(cluster(1), (6.0, 6.0), by_turns, None)
+    found = tried(Runner(by_turns), cluster(1), 6.0, 6.0)
 
     assert (len(found.outcomes), found.held) == (10, 5)
 
@@ -69,26 +71,35 @@ def test_no_replication_is_left_out_or_run_twice():
 
 
 def test_every_replication_has_luck_of_its_own_and_every_cluster_the_same():
-    few, many = (tried(cluster(replicas), (6.0, 6.0), toys.simulate, None) for replicas in (2, 3))
+    few, many = (tried(RUNNER, cluster(replicas), 6.0, 6.0) for replicas in (2, 3))
     rates = [[outcome.row["req_per_s"] for outcome in found.outcomes] for found in (few, many)]
 
     assert rates[0] == rates[1]
     assert len(set(rates[0])) == len(rates[0])
 
 
-def test_figures_are_of_the_load_that_is_offered():
-    found = tried(cluster(3), (6.0, 9.0), toys.simulate, None)
+def test_in_full_a_size_has_all_replications_and_those_that_it_had_are_kept():
+    found = tried(RUNNER, cluster(3), 6.0, 6.0)
 
-    row = figures(found, 9.0, toys.simulate, None, lambda run: None)
+    whole = in_full(RUNNER, found)
+
+    assert (found.whole, whole.whole, len(whole.outcomes)) == (False, True, 10)
+    assert whole.outcomes[:4] == found.outcomes
+
+
+def test_figures_are_of_the_load_that_is_offered():
+    found = tried(RUNNER, cluster(3), 6.0, 9.0)
+
+    row = figures(RUNNER, found)
 
     assert row["offered_req_per_s"] == 6.0
     assert row["req_per_s"] == pytest.approx(6.0, rel=0.15)
 
 
 def test_figures_at_the_load_that_was_tried_are_not_simulated_anew():
-    found = tried(cluster(3), (6.0, 6.0), toys.simulate, None)
+    found = tried(RUNNER, cluster(3), 6.0, 6.0)
 
-    row = figures(found, 6.0, lambda *_, **__: pytest.fail("simulated anew"), None, lambda run: None)
+    row = figures(Runner(lambda *_, **__: pytest.fail("simulated anew")), found)
 
     assert row["replication"] == "all"
 
