@@ -70,7 +70,7 @@ def test_what_is_not_beaten_stands_in_the_table_the_choice_marked(page):
 
 def test_a_press_confirms_it_by_simulation(page, planner):
     page.press("plan_search")
-    waited(page, "confirmed by simulation")
+    waited(page, ">confirmed by simulation<")
 
     assert planner.asked[-1][1].confirm == 6
 

@@ -19,7 +19,7 @@ def test_the_choice_is_told_with_all_that_it_buys(plan):
     said = plan_view.answer(plan)
 
     assert "<strong>h200-plain.tp2</strong>: 3 replicas and 1 spare on 8 × h200-sxm, $28.00/h, $20,440 a month" in said
-    assert "sf-win" in said
+    assert 'class="sf-winner sf-win"' in said
 
 
 def test_beside_it_stand_its_runner_up_what_flips_it_and_how_it_was_found(plan):

@@ -1,6 +1,7 @@
 """The page Runs, over run folders that the command line wrote."""
 
 import json
+import shutil
 
 import pytest
 
@@ -125,6 +126,30 @@ def test_a_batch_on_its_way_shows_how_far_it_is(dashboard, folder, tmp_path, mon
     assert table(dashboard, "run")[0]["points"] == "1 of 8"
     assert table(dashboard, "run")[0]["state"] == "running"
     assert "None of these is finished" in dashboard.at.info[0].value
+
+
+def test_runs_are_told_apart_by_gpu_and_state(dashboard, folder, tmp_path, monkeypatch):
+    target = unfinished(folder, tmp_path)
+    other = shutil.copytree(run_named(folder, "dear").path, target.parent / "other")
+    manifest = json.loads((other / "manifest.json").read_text())
+    (other / "manifest.json").write_text(json.dumps(manifest | {"gpus": ["b200-sxm"]}))
+    monkeypatch.setenv("SPECFLEET_RUNS", str(target.parent))
+    dashboard.open("runs")
+
+    on_b200 = [row["scenario"] for row in table(dashboard.move("runs_gpus", ["b200-sxm"]), "run")]
+    running = [
+        row["scenario"] for row in table(dashboard.move("runs_gpus", []).move("runs_states", ["running"]), "run")
+    ]
+
+    assert (on_b200, running) == (["dear"], ["small"])
+
+
+def test_runs_of_too_many_points_are_compared_on_the_command_line(folder, monkeypatch):
+    monkeypatch.setattr(stored, "MOST_COMPARED", 1)
+    swept = run_named(folder, "swept")
+
+    with pytest.raises(ScenarioError, match="2 points; a browser has at most 1 compared"):
+        stored.compared(swept, swept)
 
 
 def test_a_run_that_is_not_finished_is_not_opened(folder, tmp_path):

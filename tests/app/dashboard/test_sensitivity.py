@@ -122,7 +122,7 @@ def test_a_winner_that_nothing_turns_is_safe():
     )
 
     assert "no input turns it at an end of its interval" in said
-    assert "sf-win" in said
+    assert 'class="sf-winner sf-win"' in said
 
 
 def test_without_a_winner_there_is_nothing_to_lose():
