@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from app.format import ABSENT, duration, signed, significant, times
+from app.format import ABSENT, duration, signed, significant
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,14 +23,12 @@ def against_blocks(found: Mapping[str, Any]) -> "Iterator[RenderableType]":
 
     of = found["prediction"]
     heading = f"{of['deployment']} of {of['scenario']}: one replica, {of['gpus']} × {of['gpu']}, {of['engine']}"
-    table = Table(
-        title=Text(heading), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, show_edge=False,
-        pad_edge=False,
-    )  # fmt: skip
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for name in ("", "predicted", "measured", "error", "within"):
         table.add_column(name, justify="left" if name in ("", "within") else "right")
     for row in found["rows"]:
         table.add_row(*cells(row))
+    yield Text(heading, style="bold")
     yield table
     yield Text(LEGEND, style="dim")
     yield Text(expected(of))
@@ -55,5 +53,5 @@ def expected(prediction: Mapping[str, Any]) -> str:
     factors, rests = prediction["factors"], f"Step times: {prediction['profile']}."
     if factors is None:
         return rests
-    tpot, ttft = times(factors["tpot"]), times(factors["ttft"])
+    tpot, ttft = significant(factors["tpot"]), significant(factors["ttft"])
     return f"{rests} To expect (95 %): TPOT to a factor of {tpot}, TTFT of {ttft}, from {factors['basis']}."
