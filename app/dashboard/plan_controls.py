@@ -34,7 +34,7 @@ COLUMN_PX = 230
 """Width below which fewer controls stand side by side."""
 
 LOADS = ("requests/s", "users")
-SEQUENCES = (16, 32, 64, 128, 256, 512)
+SEQUENCES = (32, 64, 128, 256, 512)
 
 
 class Varied(NamedTuple):

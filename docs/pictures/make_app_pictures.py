@@ -13,26 +13,25 @@ HERE = Path(__file__).parent
 COLOURS = 192
 MOST_BYTES = 150_000
 
-PICTURES = (
-    ("app-compare.png", "", {"width": 1280, "height": 1000}),
-    ("app-speculation.png", "speculation", {"width": 1280, "height": 1000, "dark": True}),
-    ("app-phone.png", "load", {"width": 390, "height": 844}),
-    ("app-plan.png", "plan", {"width": 1280, "height": 1400}),
-)
-"""File, page, window."""
+CHART = ".js-plotly-plot"
 
-ANSWERED = "[data-testid=stProgress]"
-"""Stands on a page while what it shows is computed."""
+PICTURES = (
+    ("app-compare.png", "", {"width": 1280, "height": 1000}, ".sf-cards"),
+    ("app-speculation.png", "speculation", {"width": 1280, "height": 1000, "dark": True}, CHART),
+    ("app-phone.png", "load", {"width": 390, "height": 844}, CHART),
+    ("app-plan.png", "plan", {"width": 1280, "height": 1500}, '[aria-label="The plan"]'),
+)
+"""File, page, window, and what the page shows once it has answered."""
 
 DRAWN_MS = 2_500
 """Figures are drawn after the page has answered."""
 
 
-def picture(chromium: Any, url: str, looks: dict[str, Any]) -> bytes:
-    """A page as a PNG of few colours."""
+def picture(chromium: Any, url: str, looks: dict[str, Any], shows: str) -> bytes:
+    """A page as a PNG of few colours, once it shows what it is about."""
     page = window(chromium, **looks)
     go(page, url)
-    page.wait_for_selector(ANSWERED, state="detached")
+    page.wait_for_selector(shows)
     page.wait_for_timeout(DRAWN_MS)
     shot = settled(page).screenshot()
     page.context.close()
@@ -45,8 +44,8 @@ def main() -> None:
     """Take all pictures anew."""
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as (address, _), browser() as chromium:
         go(window(chromium), address)
-        for name, page, looks in PICTURES:
-            data = picture(chromium, f"{address}/{page}", looks)
+        for name, page, looks, shows in PICTURES:
+            data = picture(chromium, f"{address}/{page}", looks, shows)
             if len(data) > MOST_BYTES:
                 raise SystemExit(f"{name}: {len(data):,} bytes; at most {MOST_BYTES:,}")
             (HERE / name).write_bytes(data)
