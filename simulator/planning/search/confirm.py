@@ -72,7 +72,9 @@ def confirm(field: Field, name: str, of: Estimated, times: float = 1.0) -> Confi
 def settled(field: Field, name: str, of: Estimated, known: Confirmed) -> Confirmed:
     """A candidate whose fewest replicas have had all their replications, and hold by them; else more replicas."""
     assert known.replicas is not None
-    sizes = {**known.sizes, known.replicas: in_full(_runner(field), known.sizes[known.replicas])}
+    size = known.sizes[known.replicas]
+    field.meter.expect(size.replications_left * _units(field))
+    sizes = {**known.sizes, known.replicas: in_full(_runner(field), size)}
     return _sought(field, name, of, known.replicas, sizes)
 
 

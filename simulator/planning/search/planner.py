@@ -100,7 +100,7 @@ def choice_in_full(field: Field, found: Mapping[str, Appraisal], done: Mapping[s
     kinds = {name: kind for kind, names in field.twins.items() for name in names}
     while True:
         choice = _choice(field, points_of(field, found, of))
-        if choice is None or choice.tried is None or choice.tried.whole:
+        if choice is None or choice.tried is None or not choice.tried.replications_left:
             return of
         kind = kinds[choice.name]
         estimated = found[kind].estimated

@@ -91,9 +91,9 @@ class Tried:
         return answer(self.held, len(self.outcomes)) is True or self.held == len(self.outcomes)
 
     @property
-    def whole(self) -> bool:
-        """Whether it has all the replications that there may be."""
-        return len(self.outcomes) >= MOST_TIMES * self.scenario.replications
+    def replications_left(self) -> int:
+        """Replications that there may be beyond those that were simulated."""
+        return MOST_TIMES * self.scenario.replications - len(self.outcomes)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -152,7 +152,7 @@ def tried(runner: Runner, scenario: Scenario, offered_req_per_s: float, needed_r
 
 def in_full(runner: Runner, size: Tried) -> Tried:
     """The same with all the replications that there may be, however clear it was."""
-    left = range(len(size.outcomes), MOST_TIMES * size.scenario.replications)
+    left = range(len(size.outcomes), len(size.outcomes) + size.replications_left)
     return replace(size, outcomes=size.outcomes + runner(size.scenario, size.needed_req_per_s, left))
 
 

@@ -71,7 +71,7 @@ def test_a_size_that_holds_in_full_stays():
 
     surely = settled(field(), "plain", estimated(4), found)
 
-    assert (surely.replicas, surely.sizes[surely.replicas].whole) == (found.replicas, True)
+    assert (surely.replicas, surely.sizes[surely.replicas].replications_left) == (found.replicas, 0)
 
 
 def test_what_is_over_the_budget_is_not_simulated():

@@ -83,7 +83,7 @@ def test_in_full_a_size_has_all_replications_and_those_that_it_had_are_kept():
 
     whole = in_full(RUNNER, found)
 
-    assert (found.whole, whole.whole, len(whole.outcomes)) == (False, True, 10)
+    assert (found.replications_left, whole.replications_left, len(whole.outcomes)) == (6, 0, 10)
     assert whole.outcomes[:4] == found.outcomes
 
 
