@@ -140,23 +140,10 @@ def _of_choice(found: Found, choice: Point, runner_up: Point | None) -> Iterator
     if runner_up is not None:
         dearer = runner_up["usd_per_hour"] / choice["usd_per_hour"]
         yield "Runner-up", f"{runner_up['name']}: {bought(runner_up)}, {significant(dearer)} times the cost", ""
-    yield from _cheaper(found["points"], choice)
     yield from sentences("Flips", found["flip"])
     schedule = found["draft_schedule"]
     if schedule is not None and schedule["why_not"] is None:
         yield "K to run", schedule["says"], ""
-
-
-def _cheaper(points: Sequence[Point], choice: Point) -> Iterator[Line]:
-    """Candidates that would be chosen if their estimates were enough."""
-    below = choice["usd_per_hour"] * (1.0 - 1e-9)
-    hoped = [p for p in points if p["why_not"] is None and p["method"] != "simulated" and p["usd_per_hour"] < below]
-    if hoped:
-        least = min(hoped, key=lambda point: float(point["usd_per_hour"]))
-        more = f" and {len(hoped) - 1:,} more" if len(hoped) > 1 else ""
-        said = f"{least['name']}{more}, from {usd(least['usd_per_hour'])}/h"
-        why = "not simulated: those like it failed, or plan.confirm was reached"
-        yield "Cheaper", f"by the estimate alone: {said}; {why}", "yellow"
 
 
 def bought(point: Point) -> str:

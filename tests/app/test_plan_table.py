@@ -62,14 +62,6 @@ def test_the_choice_is_told_with_what_it_rests_on(screen):
     assert "Flips cheaper while the moon is full" in screen
 
 
-def test_what_would_be_cheaper_by_its_estimate_is_told():
-    cheaper = plan_toys.point(OTHER, usd_per_hour=9.0, method="estimated")
-
-    screen = shown(plan_toys.answer(points=[plan_toys.point(CHEAP), cheaper]))
-
-    assert f"Cheaper by the estimate alone: {OTHER}, from $9.00/h; not simulated" in screen
-
-
 def test_the_search_is_told(screen):
     assert "Searched 4 candidates: 2 ruled out by a bound, 1 estimated, 1 simulated; 1.50 s" in screen
 
