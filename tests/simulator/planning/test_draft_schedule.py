@@ -9,7 +9,7 @@ import yaml
 from scenarios.load import load_scenario
 from simulator.cluster.accepted import expected_context, survival_over_steps
 from simulator.errors import ScenarioError
-from simulator.planning.draft_rates import TIE, with_draft_tokens
+from simulator.planning.draft_rates import TIE, all_of_length, with_draft_tokens
 from simulator.planning.draft_schedule import draft_schedule
 from simulator.planning.speculation_gain import without_draft
 from simulator.run import simulate_once, step_times_of
@@ -79,16 +79,17 @@ def test_a_band_holds_what_is_best_by_hand(chat, found, sequences):
     assert rates[chosen] >= (1.0 - TIE) * max(rates)
 
 
-def test_a_gain_is_that_over_a_deployment_without_drafts(chat, found):
-    spec, context = chat.deployments["h200-spec"], expected_context(chat.workload)
-    plain = step_times_of(without_draft(spec), chat.workload).decode_affine(1)
-    one = with_draft_tokens(spec, found.here.best[0])
-    drafting = step_times_of(one, chat.workload).decode_affine(1)
-    committed = 1.0 + sum(survival_over_steps(one, chat.workload))
+@pytest.mark.parametrize("sequences", [1, 96])
+def test_a_gain_is_that_over_a_deployment_without_drafts_at_the_same_context(chat, found, sequences):
+    spec, column, row = chat.deployments["h200-spec"], found.columns[-1], found.sequences.index(sequences)
+    workload, context = all_of_length(chat.workload, column.context_tokens), sequences * column.context_tokens
+    one = with_draft_tokens(spec, column.best[row])
+    plain, drafting = (step_times_of(s, workload).decode_affine(sequences) for s in (without_draft(spec), one))
+    committed = 1.0 + sum(survival_over_steps(one, workload))
 
     by_hand = committed * (plain[0] + plain[1] * context) / (drafting[0] + drafting[1] * context)
 
-    assert found.here.gain[0] == pytest.approx(by_hand)
+    assert column.gain[row] == pytest.approx(by_hand)
 
 
 def test_columns_rise_with_the_context_and_one_is_the_workload_s_own(chat, found):
