@@ -43,7 +43,7 @@ def checked(text: str, file: str = FILE) -> LoadedScenario:
 
     No file is looked for: a trace, and the path of a config.json, are refused before anything is loaded.
     """
-    refuse_traces(text, file)
+    refuse_files(text, file)
     loaded = load_scenario(file, text=text)
     for place, number, most in (
         ("sweep", len(loaded.points), MAX_POINTS),
@@ -54,7 +54,7 @@ def checked(text: str, file: str = FILE) -> LoadedScenario:
     return loaded
 
 
-def refuse_traces(text: str, file: str) -> None:
+def refuse_files(text: str, file: str) -> None:
     """ScenarioError for every place of a text that would open a file, however deep, places yet unknown included."""
     refused = list(_files(parse_yaml(text, file)[0]))
     if refused:

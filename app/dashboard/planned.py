@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from app.dashboard.document import refuse_traces
+from app.dashboard.document import refuse_files
 from app.dashboard.jobs import Compute, Progress
 from app.dashboard.plan_question import Question, check_combinations
 from app.dashboard.simulations import MOST_WORK, check_requests
@@ -65,7 +65,7 @@ def read_plan(text: str, file: str) -> tuple[dict[str, Any], Question]:
 
 def load(text: str, file: str = FILE) -> LoadedPlan:
     """A plan file from a browser: no file is opened, and no more is expanded than a browser may ask for."""
-    refuse_traces(text, file)
+    refuse_files(text, file)
     seen = open_document(file, (), text).seen
     vary = child(child(seen, "plan"), "vary")
     offers = child(seen, "deployments")

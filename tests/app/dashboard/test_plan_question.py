@@ -131,6 +131,13 @@ def test_a_trace_in_a_plan_file_is_refused_before_it_is_opened(chat):
         load(plan_text(mapping, Question()))
 
 
+def test_a_models_file_on_the_server_is_refused_even_among_choices(chat):
+    asked = Question(plan=Plan(vary={"target.model": ("llama-3.3-70b", "/models/own/config.json")}))
+
+    with pytest.raises(ScenarioError, match="is a file of the server"):
+        load(plan_text(chat.base, asked))
+
+
 def test_a_mistake_in_a_plan_file_is_told_by_its_line():
     with pytest.raises(ScenarioError, match=r"mine\.yaml:2"):
         read_plan("schema_version: 1\nnamee: x\nplan: {}\n", "mine.yaml")
