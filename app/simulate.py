@@ -89,6 +89,8 @@ def run_files(
             while waiting and waiting[0].is_done:
                 yield waiting.pop(0)
     except KeyboardInterrupt:
+        if executor is not None:
+            executor.shutdown(wait=False, cancel_futures=True)
         for run in waiting:
             run.interrupted = not run.is_done
     yield from waiting

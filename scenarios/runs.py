@@ -30,7 +30,7 @@ WRITTEN = (
 """Files that a run writes."""
 
 State = Literal["finished", "running", "unfinished", "older", "newer"]
-"""`running`: unfinished, and written to lately; `older`, `newer`: in a layout that this version does not read."""
+"""`running`: written to lately, and not ended by an interrupt; `older`, `newer`: in a layout that is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +102,14 @@ def _manifest(folder: Path) -> Mapping[str, Any] | None:
 
 
 def _state(manifest: Mapping[str, Any], last_s: float) -> State:
+    """An interrupt leaves a manifest with the points that are finished; a run on its way has one without any yet."""
     version = manifest.get("store_version", 1)
     if version != STORE_VERSION:
         return "newer" if _is_newer(version) else "older"
     if manifest.get("complete"):
         return "finished"
-    return "running" if time.time() - last_s < QUIET_S else "unfinished"
+    ended = manifest.get("points") or time.time() - last_s > QUIET_S
+    return "unfinished" if ended else "running"
 
 
 def _is_newer(version: Any) -> bool:

@@ -18,11 +18,11 @@ DAY_S = 86_400
 def kept(tmp_path):
     """Makes run folders: of a scenario, so many days old, with a manifest that says more."""
 
-    def make(name, days=0.0, points=1, **more):
+    def make(name, days=0.0, num_points=1, **more):
         folder = RunFolder(tmp_path, name, f"{len(list(tmp_path.iterdir())):08x}00000000")
         manifest = {"scenario": name, "store_version": STORE_VERSION, "complete": True, "points_in_file": 2, "gpus": []}
         folder.write_text("manifest.json", json.dumps(manifest | more))
-        for number in range(points):
+        for number in range(num_points):
             folder.save_point(f"{number}", {}, 0.0)
         for file in folder.path.rglob("*"):
             os.utime(file, (time.time() - days * DAY_S,) * 2)
@@ -56,6 +56,7 @@ def test_a_run_says_what_it_is(kept, tmp_path):
     [
         (0.0, {"complete": False}, "running"),
         (1.0, {"complete": False}, "unfinished"),
+        (0.0, {"complete": False, "points": [{"point": "base"}]}, "unfinished"),
         (0.0, {"store_version": STORE_VERSION - 1}, "older"),
         (0.0, {"store_version": STORE_VERSION + 1}, "newer"),
     ],
