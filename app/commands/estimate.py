@@ -1,6 +1,6 @@
 """`specfleet estimate`: the comparison from the steady state, in milliseconds."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -8,7 +8,7 @@ from app.commands.sensitivity import Asked, Bursts, Draws, Sensitivity, Within, 
 from app.options import Debug, File, Jobs, Json, Quiet, Sets
 
 if TYPE_CHECKING:
-    from scenarios.load import LoadedScenario, Point
+    from scenarios.load import LoadedScenario
 
 WhenToSpeculate = Annotated[
     bool,
@@ -42,6 +42,7 @@ def estimate(
       specfleet estimate chat.yaml --sensitivity --within rate=0.5..2
     """
     from app.console import print_json
+    from app.estimates import estimated
     from app.loading import load
     from app.results import exit_code
     from app.show import show
@@ -53,7 +54,7 @@ def estimate(
     if sensitivity or within or bursts:
         show_sensitivity(loaded, Asked(draws, within or (), bursts, jobs, quiet), as_json=as_json)
         return
-    summary = estimated(loaded)
+    summary = estimated(loaded, jobs, quiet=quiet)
     if as_json:
         print_json(summary)
     else:
@@ -84,29 +85,3 @@ def show_surfaces(loaded: "LoadedScenario", *, as_json: bool) -> None:
         console.print(surface_table(one))
         console.print()
     console.print(LEGEND)
-
-
-def estimated(loaded: "LoadedScenario") -> dict[str, Any]:
-    """The summary of a scenario from estimates alone."""
-    from app.results import PointResult, put_together
-    from scenarios.store import label_of
-
-    points = [PointResult(label_of(point.label), point.label, "", _point(point), 0.0) for point in loaded.points]
-    return put_together(loaded.name, points, loaded.asserts)
-
-
-def _point(point: "Point") -> dict[str, Any]:
-    from scenarios.store import label_of
-    from simulator.outcome.plain import plain
-    from simulator.planning.comparison import compare
-    from simulator.planning.economics import economics
-    from simulator.planning.model_error import estimate_with_error
-    from simulator.planning.provenance import provenance
-
-    scenario, label = point.scenario, label_of(point.label)
-    found = {name: estimate_with_error(scenario, name, label) for name in scenario.deployments}
-    rows, errors = [row for row, _ in found.values()], {name: error for name, (_, error) in found.items()}
-    origin = provenance(scenario) | {"method": "steady state", "replications": None}
-    found_of = {"rows": rows, "comparison": compare(rows, (), errors), "economics": economics(scenario, rows)}
-    ready: dict[str, Any] = plain({**found_of, "provenance": origin})
-    return ready

@@ -81,13 +81,18 @@ class PathPlanner:
             starts = (np.cumsum(needed) - needed).tolist()
             empty = self._finish(none[:0], none, none, prompts)
             return replace(empty, rows=rows.tolist(), accepted=(commits - 1).astype(np.int8), rounds=starts)
-        mean = 1.0 + table.sum(axis=1)[rows]
-        guess = np.minimum(np.ceil(needed / mean * 1.2 + 8.0).astype(np.int64), needed)
-        while True:
-            commits, short, num_steps = self._draw(bits, table, rows, guess, needed)
-            if not short.any():
-                return self._finish(commits, guess, num_steps, prompts, needed)
-            guess = np.where(short, np.minimum(guess * 2, needed), guess)
+        return self._finish(*self._draw_all(bits, table, rows, needed), prompts, needed)
+
+    def steps(self, requests: Ints, prompts: Ints, outputs: Ints, classes: Ints) -> tuple[Ints, Ints]:
+        """Verify steps of the same whole requests, and the tokens that these commit before the cut."""
+        needed = outputs - 1
+        if self.draft_tokens == 0:
+            return needed, needed
+        bits = request_bits(self.key, requests)
+        commits, lengths, num_steps = self._draw_all(bits, *self._rows(bits, classes, prompts), needed)
+        total = np.concatenate(([0], np.cumsum(commits)))
+        starts = np.cumsum(lengths) - lengths
+        return num_steps, total[starts + num_steps] - total[starts]
 
     def replan(
         self, request: int, prompt: int, remaining: int, class_index: int, from_round: int, own_prompt: int
@@ -125,6 +130,16 @@ class PathPlanner:
         if not self.context_edges.size:
             return classes
         return classes * (self.context_edges.size + 1) + np.searchsorted(self.context_edges, prompts, side="right")
+
+    def _draw_all(self, bits: NDArray[np.uint64], table: Floats, rows: Ints, needed: Ints) -> tuple[Ints, Ints, Ints]:
+        """Commits of enough rounds, how many these are per request, and how many of them it needs."""
+        mean = 1.0 + table.sum(axis=1)[rows]
+        guess = np.minimum(np.ceil(needed / mean * 1.2 + 8.0).astype(np.int64), needed)
+        while True:
+            commits, short, num_steps = self._draw(bits, table, rows, guess, needed)
+            if not short.any():
+                return commits, guess, num_steps
+            guess = np.where(short, np.minimum(guess * 2, needed), guess)
 
     def _draw(
         self, bits: NDArray[np.uint64], table: Floats, rows: Ints, lengths: Ints, needed: Ints,

@@ -71,8 +71,25 @@ def summarise(values: Floats) -> dict[str, float | None]:
     known = values[~np.isnan(values)]
     if known.size == 0:
         return dict.fromkeys(STATISTICS)
-    found = (known.mean(), *np.quantile(known, _SHARES))
+    found = (known.mean(), *quantiles(known, _SHARES))
     return dict(zip(STATISTICS, map(float, found), strict=True))
+
+
+def quantiles(values: Floats, shares: Floats) -> Floats:
+    """Quantiles of some values, interpolated: what `numpy.quantile` gives, in a tenth of its time for a few hundred.
+
+    shares: of the values that lie below [0 to 1].
+
+    >>> quantiles(np.array([4.0, 1.0, 2.0]), np.array([0.25, 0.75])).tolist()
+    [1.5, 3.0]
+    """
+    at = shares * (values.size - 1)
+    low = at.astype(np.int64)
+    high = np.minimum(low + 1, values.size - 1)
+    rising = np.partition(values, np.unique(np.concatenate((low, high))))
+    below, above, weight = rising[low], rising[high], at - low
+    step = above - below
+    return np.asarray(np.where(weight < 0.5, below + step * weight, above - step * (1.0 - weight)))
 
 
 def summarise_weighted(values: Floats, weights: Floats) -> dict[str, float | None]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import exp
 
 import numpy as np
@@ -14,13 +15,17 @@ from simulator.physics.drafted import DeploymentSteps
 from simulator.physics.step import StepShape
 from simulator.physics.step_model import CatalogStepModel
 from simulator.planning.chosen_drafts import ChosenSteps
+from simulator.planning.kept import KEPT, Asked, asked
 from simulator.planning.missed_rounds import with_missed_rounds
 from simulator.planning.sampled_requests import sample_requests
+from simulator.planning.sampled_steps import sampled_steps
+from simulator.planning.strata import SAMPLE
 from simulator.run import delivery_of, step_times_of, uneven_steps
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 PROMPT_QUANTILES = (0.0, 0.15, 0.35, 0.55, 0.75, 0.9, 0.98, 1.0)
 """Quantiles of the prompt lengths at which step times are looked up; between them they are interpolated."""
@@ -52,6 +57,20 @@ class PromptWork:
         alone = (1.0 - exp(-others)) / others if others > 1e-9 else 1.0
         return self.further_s + (self.mean_s - self.further_s) * alone
 
+    def slowed(self, factor: float) -> "PromptWork":
+        """The same where every step takes longer by a factor."""
+        sample_s, square_s2 = factor * self.sample_s, factor * factor * self.square_s2
+        return PromptWork(sample_s, factor * self.further_s, self.steps, factor * self.mean_s, square_s2)
+
+    def tilted(self, weight: Floats) -> "PromptWork":
+        """The same where prompts of the sample are not equally likely, but by these weights."""
+        reached = np.cumsum(weight) - 0.5 * weight
+        evenly = (np.arange(weight.size) + 0.5) / weight.size * (reached[-1] + 0.5 * weight[-1])
+        sample_s = np.interp(evenly, reached, self.sample_s)
+        mean_s = float(sample_s.mean())
+        further_s = self.further_s * mean_s / self.mean_s if self.mean_s > 0 else self.further_s
+        return PromptWork(sample_s, further_s, self.steps, mean_s, float((sample_s**2).mean()))
+
 
 @dataclass(frozen=True, slots=True)
 class Demand:
@@ -81,6 +100,8 @@ class Demand:
     """Prompt tokens that an endless prefix cache holds, mean."""
     new_tokens: Floats
     """Prompt tokens of each sampled request that are computed."""
+    ranked: Ints
+    """[SAMPLE] sampled requests, evenly spaced in the rank of their computed prompt tokens."""
     prompt_sample: Floats
     """Equally likely numbers of prompt tokens that are computed, rising."""
     seconds: Callable[[StepShape], float]
@@ -140,26 +161,39 @@ class Demand:
         return seconds, steps
 
 
+class SlowerWork(dict[int, PromptWork]):
+    """Batch → what prompts add to steps that all take longer than those of another demand: no step is asked anew."""
+
+    def __init__(self, of: Demand, factor: float) -> None:
+        super().__init__()
+        self.of, self.factor = of, factor
+
+
 def slowed(demand: Demand, factor: float) -> Demand:
     """The same requests where every step takes longer by a factor."""
     return replace(
         demand,
         seconds=lambda shape: factor * demand.seconds(shape),
         decode_s=factor * demand.decode_s,
-        prompt_work={},
+        prompt_work=SlowerWork(demand, factor),
     )
 
 
 def demand_of(scenario: Scenario, deployment: str) -> Demand:
-    """Sample the requests of a scenario as a deployment would serve them.
+    """The requests of a scenario, sampled, as a deployment would serve them; kept by what they follow from.
 
     Raises ScenarioError when the deployment does not fit into its GPUs.
     """
+    return _demand(asked(scenario, deployment))
+
+
+@lru_cache(maxsize=KEPT)
+def _demand(ask: Asked) -> Demand:
+    scenario, deployment = ask.scenario, ask.name
     spec = scenario.deployments[deployment]
     limits = limits_of(deployment, spec, scenario.workload)
     workload = scenario.workload
     planner = planner_of(spec, limits, list(workload.classes), scenario.seed, 0, workload.temperature)
-    planner = replace(planner, drawn=True)
     sample = sample_requests(scenario)
     fits = sample.prompts <= limits.longest_prompt
     prompts, classes = sample.prompts[fits], sample.classes[fits]
@@ -168,8 +202,7 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
         outputs = np.minimum(outputs, scenario.workload.max_output_tokens)
     kept = np.minimum(sample.kept[fits], prompts - 1) // limits.block_tokens * limits.block_tokens
     new = prompts - (kept if limits.prefix_cache else 0)
-    paths = planner.plan(np.arange(prompts.size), prompts, outputs, classes)
-    steps = np.asarray(paths.num_steps, np.float64)
+    steps, committed, drafted = sampled_steps(planner, prompts, outputs, classes)
     weight = steps / steps.sum() if steps.sum() > 0 else np.full(steps.size, 1.0 / steps.size)
     middle = prompts + 1 + (outputs - 1) / 2
     filled = np.minimum(-(-(middle + limits.draft_tokens) // limits.block_tokens), len(limits.block_counts) - 1).astype(
@@ -179,7 +212,7 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
     request_host_s, overlap_steps = delivery_of(model)
     context = float(middle @ weight)
     chosen = _chosen_steps(spec, planner, model, planner.rows(np.arange(prompts.size), classes, prompts), context)
-    tokens_per_step = float(paths.committed_tokens.sum() / steps.sum()) if steps.sum() > 0 else 1.0
+    tokens_per_step = float(committed.sum() / steps.sum()) if steps.sum() > 0 else 1.0
     times = chosen or with_missed_rounds(model, tokens_per_step)
     grid = np.array([n for n in SEQUENCES if n < limits.max_num_seqs] + [limits.max_num_seqs], np.float64)
     return Demand(
@@ -188,8 +221,8 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
         prompt_tokens=prompts.astype(np.float64),
         output_tokens=outputs.astype(np.float64),
         steps=steps,
-        committed_tokens=paths.committed_tokens.astype(np.float64),
-        drafted_tokens=np.asarray(planner.drafted(np.asarray(paths.num_steps), classes, prompts), np.float64),
+        committed_tokens=committed,
+        drafted_tokens=drafted,
         context_tokens=context,
         blocks=float(np.asarray(limits.block_counts)[filled] @ weight) + 0.5,
         sequences=grid,
@@ -197,6 +230,7 @@ def demand_of(scenario: Scenario, deployment: str) -> Demand:
         prompt_sizes=np.quantile(new, PROMPT_QUANTILES),
         cached_tokens=float((prompts - new).mean()),
         new_tokens=new.astype(np.float64),
+        ranked=np.argsort(new, kind="stable")[((np.arange(SAMPLE) + 0.5) * new.size / SAMPLE).astype(np.int64)],
         prompt_sample=np.quantile(new, (np.arange(SAMPLED_PROMPTS) + 0.5) / SAMPLED_PROMPTS),
         seconds=times.seconds,
         request_host_s=request_host_s,

@@ -1,5 +1,7 @@
 """The steady-state estimate: the figures of a report row in milliseconds, from formulas instead of events."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from simulator.cluster.arrivals import pattern_of
@@ -8,7 +10,7 @@ from simulator.outcome.latency import summarise
 from simulator.outcome.report import Row, RowContext, empty_row
 from simulator.physics.drafted import DeploymentSteps
 from simulator.physics.step import CAUSES, StepShape
-from simulator.planning.capacity import load_axis
+from simulator.planning.capacity import LoadAxis, load_axis
 from simulator.planning.context import row_context, why_unfit
 from simulator.planning.demand import Demand, demand_of
 from simulator.planning.missed_rounds import share_with_drafts
@@ -33,20 +35,51 @@ def estimate(scenario: Scenario, deployment: str, point: str = "base") -> Row:
 def estimate_row(scenario: Scenario, deployment: str, cluster: SteadyCluster, point: str = "base") -> Row:
     """The same of a deployment that fits, whose steady state is given."""
     scenario = with_best_trees(scenario)
-    context = row_context(scenario, deployment, point)
-    demand = cluster.demand
+    return row_of(question(scenario, deployment, point), cluster)
+
+
+class Question(NamedTuple):
+    """What an estimate needs beside the steady state."""
+
+    scenario: Scenario
+    deployment: str
+    context: RowContext
+    axis: LoadAxis
+
+
+def question(scenario: Scenario, deployment: str, point: str = "base") -> Question:
+    """The question of a scenario whose trees are written out, and a deployment of it that fits."""
     axis = load_axis(scenario.workload, scenario.seed, 0)
-    load = cluster.offered(axis.kind, axis.offered)
-    offered = None if axis.kind == "batch" else axis.offered if axis.kind == "rate" else load.rate_per_s
-    row = empty_row(context, "estimate", "") | {"fits": True, "reason": None, "simulated_runs": 0}
+    return Question(scenario, deployment, row_context(scenario, deployment, point), axis)
+
+
+def row_of(asked: Question, cluster: SteadyCluster) -> Row:
+    """Every field of the row."""
+    scenario, demand = asked.scenario, cluster.demand
+    load = cluster.offered(asked.axis.kind, asked.axis.offered)
+    row = empty_row(asked.context, "estimate", "") | {"fits": True, "reason": None, "simulated_runs": 0}
     row["capacity_note"] = not_estimated(scenario.workload)
-    row |= _latencies(load, demand)
-    row |= _speculation(demand, load, step_times_of(scenario.deployments[deployment], scenario.workload))
-    row |= _rates(demand, load, context)
+    row |= _speculation(demand, load, step_times_of(scenario.deployments[asked.deployment], scenario.workload))
     row |= _service(load, demand, scenario.slo)
-    if axis.kind == "rate" and offered is not None and offered > cluster.saturation():
-        row |= {"saturated": True, "holds_slo": False}
-    return row | _planned(cluster, offered, context)
+    return row | _moved(asked, cluster, load)
+
+
+def moved(asked: Question, cluster: SteadyCluster) -> Row:
+    """The fields that step times move, and whether the load holds: what else a row says is the same at any pace."""
+    return _moved(asked, cluster, cluster.offered(asked.axis.kind, asked.axis.offered))
+
+
+def _moved(asked: Question, cluster: SteadyCluster, load: Load) -> Row:
+    axis = asked.axis
+    offered = None if axis.kind == "batch" else axis.offered if axis.kind == "rate" else load.rate_per_s
+    saturated = axis.kind == "rate" and offered is not None and offered > cluster.saturation()
+    return {
+        **_latencies(load, cluster.demand),
+        **_rates(cluster.demand, load, asked.context),
+        **_planned(cluster, offered, asked.context),
+        "saturated": saturated,
+        "holds_slo": not saturated and pressure(load, asked.scenario.slo) <= 1.0,
+    }
 
 
 def not_estimated(workload: Workload) -> str | None:
@@ -141,12 +174,10 @@ def _service(load: Load, demand: Demand, slo: Slo | None) -> Row:
     state = load.state
     held = float(state.running @ np.arange(state.running.size)) * demand.blocks / demand.limits.kv_blocks
     row: Row = {
-        "saturated": False,
         "mean_batch": state.mean_batch,
-        "queue_mean": state.mean_waiting * state.num_replicas,
+        "queue_mean": state.law.mean_waiting * state.dealing.num_replicas,
         "cached_prompt_share": demand.cached_tokens / float(demand.prompt_tokens.mean()),
         "kv_utilisation_mean": min(held, 1.0),
-        "holds_slo": pressure(load, slo) <= 1.0,
     }
     share = good_share(load, slo)
     return row if share is None else row | {"slo_attainment": share, "goodput_req_per_s": load.rate_per_s * share}

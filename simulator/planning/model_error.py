@@ -6,7 +6,7 @@ every step longer, and shorter, by it.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from math import exp, hypot, isfinite, pi, sqrt
 from typing import Any, NamedTuple
 
@@ -17,9 +17,10 @@ from simulator.outcome.latency import METRICS
 from simulator.outcome.report import Row, empty_row
 from simulator.planning.context import row_context, why_unfit
 from simulator.planning.demand import slowed
-from simulator.planning.estimate import estimate_row, steady_cluster
+from simulator.planning.estimate import Question, moved, question, row_of, steady_cluster
+from simulator.planning.kept import KEPT, Asked, asked
 from simulator.planning.steady_cluster import SteadyCluster
-from simulator.run import step_model_of
+from simulator.run import step_model_of, with_best_trees
 from simulator.spec.deployment import Deployment
 from simulator.spec.profile import Error, HeldOut, Profile
 from simulator.spec.scenario import Scenario
@@ -148,8 +149,13 @@ class Clusters(NamedTuple):
 
 
 def clusters_of(scenario: Scenario, name: str) -> Clusters:
-    """The steady states of a deployment that fits. Neither the rate nor prices are in them: they serve any of these."""
-    middle, known = steady_cluster(scenario, name), error_known(scenario, name)
+    """The steady states of a deployment that fits, kept: neither its name, nor the rate, nor its price is in them."""
+    return _clusters(asked(scenario, name))
+
+
+@lru_cache(maxsize=KEPT)
+def _clusters(ask: Asked) -> Clusters:
+    middle, known = steady_cluster(ask.scenario, ask.name), error_known(ask.scenario, ask.name)
     if known is None:
         return Clusters(middle, None, None, None)
     fast, slow = (replace(middle, demand=slowed(middle.demand, factor)) for factor in (1.0 / known.step, known.step))
@@ -159,7 +165,10 @@ def clusters_of(scenario: Scenario, name: str) -> Clusters:
 def model_error(scenario: Scenario, name: str) -> ModelError | None:
     """What the error of step times does to a deployment that fits; None where it is not known."""
     clusters = clusters_of(scenario, name)
-    return _error(scenario, name, clusters, estimate_row(scenario, name, clusters.middle))
+    if clusters.known is None:
+        return None
+    of = question(with_best_trees(scenario), name)
+    return _error(of, clusters, moved(of, clusters.middle))
 
 
 def estimate_with_error(scenario: Scenario, name: str, point: str = "base") -> tuple[Row, ModelError | None]:
@@ -174,24 +183,25 @@ def estimate_from(
     scenario: Scenario, name: str, clusters: Clusters, point: str = "base"
 ) -> tuple[Row, ModelError | None]:
     """The same of a deployment that fits, whose steady states are given."""
-    row = estimate_row(scenario, name, clusters.middle, point)
-    error = _error(scenario, name, clusters, row)
+    of = question(with_best_trees(scenario), name, point)
+    row = row_of(of, clusters.middle)
+    error = _error(of, clusters, row)
     return widened(row, error), error
 
 
-def _error(scenario: Scenario, name: str, clusters: Clusters, plain: Row) -> ModelError | None:
+def _error(of: Question, clusters: Clusters, plain: Row) -> ModelError | None:
     known, fast_cluster, slow_cluster = clusters.known, clusters.fast, clusters.slow
     if known is None or fast_cluster is None or slow_cluster is None:
         return None
     capacity = clusters.middle.capacity()
     fast_cluster.capacity(capacity * known.step)
     slow_cluster.capacity(capacity / known.step)
-    fast, slow = (estimate_row(scenario, name, cluster) for cluster in (fast_cluster, slow_cluster))
+    fast, slow = (moved(of, cluster) for cluster in (fast_cluster, slow_cluster))
     return ModelError(
         known=known,
         factors=_with_ttft(dict(_factors(*(flatten(row) for row in (fast, plain, slow)))), known.ttft),
         holds_if_slower=bool(slow["holds_slo"]),
-        kind=error_kind(scenario.deployments[name]),
+        kind=error_kind(of.scenario.deployments[of.deployment]),
     )
 
 

@@ -6,6 +6,7 @@ from math import ceil, exp, log
 
 import numpy as np
 
+from simulator.outcome.latency import quantiles
 from simulator.outcome.slo import limits
 from simulator.planning.demand import Demand
 from simulator.planning.sample import Latencies, sample_latencies
@@ -103,17 +104,23 @@ class SteadyCluster:
         )
 
     def replicas_for(self, rate_per_s: float, capacity: float) -> int | None:
-        """Fewest replicas that hold a rate, sought from this cluster's capacity; None where no number does."""
+        """Fewest replicas that hold a rate, sought from this cluster's capacity; None where no number does.
+
+        More replicas hold at least as much each, for routers level the load better: so many as hold their share at
+        this cluster's capacity need no further look, nor do fewer of them than it has that would have to hold more.
+        """
         if capacity <= 0:
             return None
-        count = max(ceil(rate_per_s * self.num_replicas / capacity), 1)
-        up = not replace(self, num_replicas=count).holds(rate_per_s)
-        while up and count < MOST_REPLICAS:
+        each = capacity / self.num_replicas
+        count = max(ceil(rate_per_s / each), 1)
+        while count < self.num_replicas and not self._with(count).holds(rate_per_s):
             count += 1
-            up = not replace(self, num_replicas=count).holds(rate_per_s)
-        while count > 1 and replace(self, num_replicas=count - 1).holds(rate_per_s):
+        while count - 1 > self.num_replicas and self._with(count - 1).holds(rate_per_s):
             count -= 1
-        return None if up else count
+        return count if count <= MOST_REPLICAS else None
+
+    def _with(self, num_replicas: int) -> "SteadyCluster":
+        return replace(self, num_replicas=num_replicas)
 
     def _in_flight(self, rate_per_s: float) -> float:
         load = self.at(rate_per_s)
@@ -167,15 +174,15 @@ def token_gaps(load: Load) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
 
 
 def pressure(load: Load, slo: Slo | None) -> float:
-    """Largest of latency ÷ limit over the stated percentiles; 0 without any."""
-    return max(
-        (
-            float(np.nanquantile(latency_values(load, metric), int(percentile[1:]) / 100)) / limit
-            for metric, of in limits(slo).items()
-            for percentile, limit in of.items()
-        ),
-        default=0.0,
-    )
+    """Largest of latency ÷ limit over the stated percentiles; 0 without any, and of latencies that no request has."""
+    ratios = [0.0]
+    for metric, of in limits(slo).items():
+        values = latency_values(load, metric)
+        known = values[~np.isnan(values)]
+        shares = np.array([int(percentile[1:]) / 100 for percentile in of])
+        if known.size:
+            ratios += (quantiles(known, shares) / np.array(list(of.values()))).tolist()
+    return max(ratios)
 
 
 def good_share(load: Load, slo: Slo | None) -> float | None:

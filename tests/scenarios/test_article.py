@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.commands.estimate import estimated
+from app.estimates import estimated
 from scenarios.files import builtin_names, find_scenarios
 from scenarios.load import load_scenario
 from simulator.planning.claims.article import SYSTEMS

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.commands.estimate import estimated as of_the_command_line
 from app.dashboard.document import edited
 from app.dashboard.estimates import estimated
+from app.estimates import estimated as of_the_command_line
 from scenarios.files import builtin_names
 from scenarios.load import load_scenario
 

@@ -1,8 +1,17 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from simulator.cluster.records import ClusterRecords
-from simulator.outcome.latency import request_latencies, summaries, summarise, summarise_weighted, token_gaps
+from simulator.outcome.latency import (
+    quantiles,
+    request_latencies,
+    summaries,
+    summarise,
+    summarise_weighted,
+    token_gaps,
+)
 from simulator.outcome.window import Window, measured_window
 from tests.simulator.outcome import toys
 
@@ -89,6 +98,13 @@ def test_only_measured_requests_count():
     found = summaries(records, measured_window(records))
 
     assert found["e2e_s"]["mean"] == pytest.approx(request_latencies(records.requests).e2e_s[20:].mean())
+
+
+@given(st.lists(st.floats(0.0, 1e6), min_size=1, max_size=50), st.lists(st.floats(0.0, 1.0), min_size=1, max_size=5))
+def test_quantiles_are_those_of_numpy_to_the_last_bit(values, shares):
+    found = quantiles(np.array(values), np.array(shares))
+
+    assert found.tolist() == np.quantile(values, shares).tolist()
 
 
 def test_a_lone_server_takes_ten_steps_for_ten_tokens():

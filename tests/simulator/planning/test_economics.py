@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.commands.estimate import estimated
+from app.estimates import estimated
 from scenarios.load import load_scenario
 from simulator.errors import ScenarioError
 from simulator.physics.acceptance import operations_ratio
