@@ -59,6 +59,7 @@ def controls(scenario: Scenario) -> None:
     question = state.question()
     with st.container(border=True):
         st.caption(_asked(scenario, question))
+        _load(scenario, question)
         _on_offer(scenario, question)
         grid = st.grid(len(VARIED) + 1, min_column_width=COLUMN_PX, gap=("small", "medium"))
         for varied in VARIED:
@@ -66,8 +67,7 @@ def controls(scenario: Scenario) -> None:
                 _several(varied, question)
         with grid.cell():
             _draft_tokens(question)
-        with st.expander("Load by users, room to spare, budget", icon=":material/tune:"):
-            _load(scenario, question)
+        with st.expander("Room to spare, budget", icon=":material/tune:"):
             _limits(question)
 
 
