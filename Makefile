@@ -45,6 +45,11 @@ check-static: install-dev  ## the part of `make check` that runs no test
 bench: install-dev  ## measure the simulator's speed; ends with a line of JSON
 	$(BIN)/python -m tests.bench.bench_cluster
 
+.PHONY: bench-batch
+
+bench-batch: install-dev  ## measure what a batch costs beside its simulations (minutes); ends with a line of JSON
+	$(BIN)/python -m tests.bench.bench_batch
+
 profiles: install-dev  ## rebuild the measured profiles from their kernel tables (needs aiconfigurator-core 0.12.0)
 	$(BIN)/python -m calibration.profiles
 
