@@ -110,7 +110,7 @@ def unfinished(folder, tmp_path, points_in_file=8):
     target = tmp_path / "runs" / source.name
     (target / "points").mkdir(parents=True)
     manifest = json.loads((source / "manifest.json").read_text())
-    manifest |= {"complete": False, "points_in_file": points_in_file}
+    manifest |= {"complete": False, "points": [], "points_in_file": points_in_file}
     (target / "manifest.json").write_text(json.dumps(manifest))
     point = next((source / "points").iterdir())
     (target / "points" / point.name).write_bytes(point.read_bytes())
