@@ -1,7 +1,9 @@
 """All claims of the article, in its order."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import replace
 from typing import Any
 
 from simulator.planning.claims.claim import VERDICTS, Claim
@@ -9,13 +11,24 @@ from simulator.planning.claims.cluster import CLUSTER
 from simulator.planning.claims.experts import EXPERTS_DRAFT
 from simulator.planning.claims.memory import MEMORY
 from simulator.planning.claims.speed import SPEED
+from simulator.planning.claims.systems import profiles
 
 TITLE = (
     "Speculative Decoding with Multi-Model Drafting: How Claude 4, GPT-5, and DeepSeek V4 Reinvent Inference "
     "Acceleration"
 )
 
-CLAIMS: tuple[Callable[[], Claim], ...] = (*SPEED, *MEMORY, *EXPERTS_DRAFT, *CLUSTER)
+Check = Callable[[], Claim]
+
+TOPICS: Mapping[str, tuple[Check, ...]] = {
+    "acceptance and speed-up": SPEED,
+    "memory": MEMORY,
+    "drafts from experts": EXPERTS_DRAFT,
+    "clusters and money": CLUSTER,
+}
+"""Topic → its claims."""
+
+CLAIMS: tuple[Check, ...] = tuple(check for checks in TOPICS.values() for check in checks)
 
 BY_HAND = {
     1: "By hand 6x needs α 0.95 or c 0.02; the formula gives 0.94 and 0.024: rounding.",
@@ -43,14 +56,32 @@ SYSTEMS = {
 """Claim → scenario of the folder `article` in which the system runs."""
 
 
-def check_claims() -> tuple[Claim, ...]:
-    """Every claim beside what is predicted; some seconds."""
-    return tuple(sorted((check() for check in CLAIMS), key=lambda claim: claim.number))
+def check_claims(
+    executor: Executor | None = None, progress: Callable[[int, int], None] | None = None
+) -> tuple[Claim, ...]:
+    """Every claim beside what is predicted; some seconds.
+
+    executor: where the claims are checked; None: here. progress: called with the claims that are checked and with all.
+    """
+    found: list[Claim] = []
+    for claim in map(_checked, CLAIMS) if executor is None else executor.map(_checked, CLAIMS):
+        found.append(claim)
+        if progress is not None:
+            progress(len(found), len(CLAIMS))
+    return tuple(sorted(found, key=lambda claim: claim.number))
+
+
+def _checked(check: Check) -> Claim:
+    return replace(check(), topic=next(topic for topic, checks in TOPICS.items() if check in checks))
 
 
 def summary(claims: tuple[Claim, ...]) -> dict[str, Any]:
-    """As JSON: the rows, and how many claims got each verdict."""
+    """As JSON: the rows, how many claims got each verdict, and the profiles that step times come from."""
     counted = Counter(claim.verdict for claim in claims)
     more = [{"by_hand": BY_HAND.get(claim.number), "scenario": SYSTEMS.get(claim.number)} for claim in claims]
-    rows = [claim.row() | of for claim, of in zip(claims, more, strict=True)]
-    return {"article": TITLE, "rows": rows, "verdicts": {name: counted[name] for name in VERDICTS}}
+    return {
+        "article": TITLE,
+        "rows": [claim.row() | of for claim, of in zip(claims, more, strict=True)],
+        "verdicts": {name: counted[name] for name in VERDICTS},
+        "profiles": [{"name": profile.name, "date": profile.date} for profile in profiles()],
+    }

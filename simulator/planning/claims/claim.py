@@ -50,6 +50,8 @@ class Claim:
     condition: str
     """What would make it true, or why nothing does."""
     verdict: Verdict
+    topic: str = ""
+    """What it is about."""
 
     @property
     def predicted(self) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.catalog.load import load_price_list, names
+from simulator.catalog.load import load_price_list, load_profile, names
 from simulator.physics.acceptance import survival_from_conditional
 from simulator.planning.estimate import estimate
 from simulator.planning.model_error import step_error
@@ -17,7 +17,11 @@ from simulator.planning.speculation_gain import (
     tokens_by_draft,
 )
 from simulator.spec.deployment import Deployment
+from simulator.spec.profile import Profile
 from simulator.spec.scenario import Scenario
+
+GPUS, ENGINE = ("h200-sxm", "b200-sxm"), "vllm"
+"""What the systems run on."""
 
 MANY = 256
 """Clients that keep a replica full."""
@@ -41,10 +45,15 @@ def deployment(
             "replicas": 1,
             "price": 1.0,
             "target": {"model": model, "weights": weights, "kv": kv, "tensor_parallel": gpus},
-            "engine": {"policy": "vllm", "max_model_len": 16384},
+            "engine": {"policy": ENGINE, "max_model_len": 16384},
             "speculation": {"kind": "none"} if draft is None else speculation,
         }
     )
+
+
+def profiles() -> list[Profile]:
+    """Profiles that the step times of the systems come from."""
+    return [profile for gpu in GPUS if (profile := load_profile(gpu, ENGINE)) is not None]
 
 
 def mtp(weights: str, gpus: int) -> dict[str, Any]:
