@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.dashboard import controls, links, refine, state
-from app.dashboard.pages import compare, evidence, load, memory, plan, runs, scenario, sensitivity, speculation
+from app.dashboard.pages import article, compare, evidence, load, memory, plan, runs, scenario, sensitivity, speculation
 from app.report.markup import tag
 
 STYLE = Path(__file__).with_name("style.css")
@@ -20,6 +20,7 @@ PAGES = (
     (memory.page, "Memory", ":material/memory:"),
     (plan.page, "Plan", ":material/shopping_cart:"),
     (sensitivity.page, "Sensitivity", ":material/tornado:"),
+    (article.page, "Article", ":material/article:"),
     (evidence.page, "Evidence", ":material/fact_check:"),
     (runs.page, "Runs", ":material/folder_open:"),
     (scenario.page, "Scenario", ":material/edit_note:"),

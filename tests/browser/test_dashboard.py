@@ -18,7 +18,7 @@ expect = playwright.expect
 
 pytestmark = pytest.mark.slow
 
-PAGES = ("", "load", "speculation", "memory", "plan", "sensitivity", "evidence", "runs", "scenario")
+PAGES = ("", "load", "speculation", "memory", "plan", "sensitivity", "article", "evidence", "runs", "scenario")
 SMALL = {"workload.horizon": {"requests": 200}, "replications": 1}
 
 
