@@ -1,11 +1,13 @@
 """The verdicts on all claims, and that they follow from the figures."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from simulator.planning.claims.article import BY_HAND, check_claims, summary
+from simulator.planning.claims import article, cluster, memory
+from simulator.planning.claims.article import BY_HAND, TOPICS, check_claims, summary
 from simulator.planning.claims.claim import VERDICTS
 
 CHECK_LIST = Path(__file__).parents[5] / "shared" / "CLAIMS.md"
@@ -85,3 +87,23 @@ def test_a_row_has_the_fields_that_scripts_read(claims):
 
     assert {"number", "claim", "claimed", "predicted", "condition", "verdict"} <= set(row)
     assert row["predicted"].startswith("B200, as the driver reports it: 192 GB")
+
+
+def test_every_claim_has_a_topic(claims):
+    counted = {topic: sum(claim.topic == topic for claim in claims) for topic in TOPICS}
+
+    assert counted == {topic: len(checks) for topic, checks in TOPICS.items()}
+
+
+def test_an_executor_gives_the_same_claims_and_tells_how_far_it_is(monkeypatch):
+    monkeypatch.setattr(article, "CLAIMS", (memory.b200_memory, cluster.candidate_transfer))
+    told = []
+    with ThreadPoolExecutor(1) as executor:
+        found = check_claims(executor, lambda *progress: told.append(progress))
+
+    assert found == check_claims()
+    assert told == [(1, 2), (2, 2)]
+
+
+def test_the_profiles_behind_the_step_times_are_named(claims):
+    assert [profile["name"] for profile in summary(claims)["profiles"]] == ["h200-sxm-vllm", "b200-sxm-vllm"]
