@@ -61,7 +61,8 @@ def _shown(found: claimed.Found) -> None:
     _take(found, rows)
     st.subheader("The systems that the article describes", anchor=False)
     st.caption(
-        "Each says what is public, what is the article's word and what is assumed; on all pages once it is open."
+        "An opened system is on all pages. Comments in its file, in scenarios/article, say what is public, what is the "
+        "article's word and what is assumed."
     )
     st.html(claimed.systems_table(found, links.address_in_compare))
 
