@@ -59,31 +59,37 @@ class Dealing:
     """Replicas that the cluster's arrivals are dealt out to."""
     choices: int
     """Replicas that a request is sent to the emptiest of; 0: each in turn, or there is no other."""
-    prompt_tokens: Floats
-    """Equally likely prompts, rising."""
-    again: Floats
-    """Chance that the replica is still the emptiest after each of them."""
-    back: Floats
-    """Chance that it is the emptiest after the next request that ends there, and was not before."""
-    away: Floats
-    """Arrivals of a Poisson stream for which it is passed over else."""
+    prompts: "Prompts"
+    again: float
+    """Chance that the replica of an arrival is still the emptiest after it, mean over prompts."""
+    filling: Floats
+    """Of each prompt: arrivals that fill the replica up to the others at once, mean."""
+    waiting: Floats
+    """Arrivals that do not come while one of those that follow an ended request is waited for."""
+    passing: Floats
+    """Arrivals that do not come while the replica holds more than others."""
+    pace: Floats
+    """How fast these are missed, by arrivals of a Poisson stream."""
     before: Floats
-    """Arrivals before an arrival, mean, by EXPECTED."""
+    """Arrivals before an arrival, mean, by EXPECTED; none as long as they are not counted."""
     decoding: float = 1.0
     """Arrivals while a sequence decodes, as a share of those of a Poisson stream."""
 
     def later(self, prompts: Ints, window_s: Floats) -> Floats:
         """Arrivals within windows after arrivals of prompts, mean.
 
-        prompts: positions among `prompt_tokens`.
+        prompts: positions among the prompts.
         """
         expected = self.rate_per_s * window_s
+        return self._after(self._of(prompts), expected) if self.choices else renewals(expected, self.num_replicas)
+
+    def between(self, prompts: Ints, first_s: Floats, last_s: Floats) -> Floats:
+        """Arrivals from one time after arrivals of prompts to another, mean."""
+        first, last = self.rate_per_s * first_s, self.rate_per_s * last_s
         if not self.choices:
-            return renewals(expected, self.num_replicas)
-        back, away = self.back[prompts], self.away[prompts]
-        passed = expected - 0.5 * away * np.tanh(2.0 * expected / away)
-        found = self.again[prompts] * self._filling(expected) + back * self._returning(expected) + (1.0 - back) * passed
-        return np.asarray(found)
+            return renewals(last, self.num_replicas) - renewals(first, self.num_replicas)
+        of = self._of(prompts)
+        return np.maximum(self._after(of, last) - self._after(of, first), 0.0)
 
     def earlier(self, window_s: Floats) -> Floats:
         """Arrivals within windows before an arrival, mean."""
@@ -92,9 +98,14 @@ class Dealing:
             return renewals(expected, self.num_replicas)
         return np.asarray(np.interp(expected, EXPECTED, self.before) + np.maximum(expected - EXPECTED[-1], 0.0))
 
+    def counted(self) -> "Dealing":
+        """The same with what comes before an arrival."""
+        few = np.arange(FEW // 2, self.filling.size, FEW)[:, None]
+        return replace(self, before=self._after(self._of(few), EXPECTED).mean(axis=0)) if self.choices else self
+
     def weight(self, window_s: float) -> Floats:
         """How likely each prompt is to have come within a window before an arrival, beside the others."""
-        every = np.arange(self.prompt_tokens.size)
+        every = np.arange(self.filling.size)
         return self.later(every, np.full(every.size, window_s))
 
     def sent(self, prompts: Ints, gone_s: Floats, within_s: Floats) -> Floats:
@@ -102,53 +113,83 @@ class Dealing:
         within_s = np.maximum(within_s, 1e-6 / self.rate_per_s)
         return self.between(prompts, gone_s, gone_s + within_s) / (self.rate_per_s * within_s)
 
-    def between(self, prompts: Ints, first_s: Floats, last_s: Floats) -> Floats:
-        """Arrivals from one time after arrivals of prompts to another, mean."""
-        return np.maximum(self.later(prompts, last_s) - self.later(prompts, first_s), 0.0)
-
     def together(self, prompts: Ints, more: Floats) -> Ints:
         """Positions of prompts that are as long as these and so many others."""
-        if not self.choices or not more.any():
+        some = np.flatnonzero(more)
+        if not self.choices or not some.size:
             return prompts
-        tokens = self.prompt_tokens[prompts] + more * float(self.prompt_tokens.mean())
-        return np.searchsorted(self.prompt_tokens, tokens).clip(0, self.prompt_tokens.size - 1)
+        found, tokens = prompts.copy(), self.prompts.tokens
+        together = tokens[prompts[some]] + more[some] * self.prompts.mean
+        found[some] = np.minimum(tokens.searchsorted(together), tokens.size - 1)
+        return found
 
     def seen(self, window_s: float) -> float:
         """Arrivals within a window before an arrival, as a share of those of a Poisson stream."""
-        window_s = max(window_s, 1e-9 / self.rate_per_s)
-        return float(self.earlier(np.array([window_s]))[0]) / (self.rate_per_s * window_s)
+        expected = max(self.rate_per_s * window_s, 1e-9)
+        if not self.choices:
+            return float(renewals(np.array([expected]), self.num_replicas)[0]) / expected
+        few = np.arange(FEW // 2, self.filling.size, FEW)
+        return float(self._after(self._of(few), np.array([expected])).mean()) / expected
 
-    def _filling(self, expected: Floats) -> Floats:
-        """Arrivals that fill the replica while it is the emptiest, and gets `choices` times its share of the stream."""
-        ends = 1.0 - float(self.again.mean())
-        return expected if ends < 1e-9 else np.asarray((1.0 - np.exp(-self.choices * ends * expected)) / ends)
+    def _of(self, prompts: Ints) -> "tuple[Floats, Floats, Floats, Floats]":
+        return self.filling[prompts], self.waiting[prompts], self.passing[prompts], self.pace[prompts]
 
-    def _returning(self, expected: Floats) -> Floats:
-        """Requests that end there and are followed by an arrival: the next one of the stream that it can get."""
-        return np.asarray(expected - (1.0 - np.exp(-self.choices * expected)) / self.choices)
+    def _after(self, of: "tuple[Floats, Floats, Floats, Floats]", expected: Floats) -> Floats:
+        """Those that fill the replica at once, and all others but those that it misses."""
+        filling, waiting, passing, pace = of
+        offered = -self.choices * expected
+        filled = filling * np.expm1((1.0 - self.again) * offered)
+        return np.asarray(expected - filled + waiting * np.expm1(offered) - passing * np.tanh(pace * expected))
 
 
-def dealing(router: str, rate_per_s: float, num_replicas: int, prompt_tokens: Floats, in_flight: float) -> Dealing:
+class Prompts(NamedTuple):
+    """Equally likely prompts as a router sees them."""
+
+    tokens: Floats
+    """Rising."""
+    mean: float
+    square: float
+    """Mean square [tokens²]."""
+
+
+def prompts_of(tokens: Floats) -> Prompts:
+    """Prompts of so many tokens, rising."""
+    return Prompts(tokens, float(tokens.mean()), float(tokens @ tokens) / tokens.size)
+
+
+def dealing(router: str, rate_per_s: float, num_replicas: int, prompts: Prompts, in_flight: float) -> Dealing:
     """The arrivals at one of so many replicas.
 
-    rate_per_s: at a replica. prompt_tokens: equally likely, rising. in_flight: requests at a replica, mean.
+    rate_per_s: at a replica. in_flight: requests at a replica, mean.
+
+    A replica that is no longer the emptiest is so again with the next request that ends there if that held more than
+    what it is ahead; else it is passed over for as long as the others take to catch up, or its own requests to end.
     """
     choices, none = min(SPACING[router].choices, num_replicas), np.zeros(0)
     if num_replicas == 1 or not choices:
-        return Dealing(rate_per_s, num_replicas, 0, prompt_tokens, none, none, none, none)
-    gap = max(gap_tokens(choices, num_replicas, prompt_tokens, in_flight), 1e-9)
-    far = np.minimum(prompt_tokens / gap, FARTHEST)
+        return Dealing(rate_per_s, num_replicas, 0, prompts, 1.0, none, none, none, none, none)
+    tokens, mean, square = prompts
+    far = np.minimum(tokens / max(gap_tokens(choices, num_replicas, prompts, in_flight), 1e-9), FARTHEST)
     again, grown = np.exp(-far), np.exp(far)
     larger = 1.0 - np.arange(1, far.size + 1) / far.size
     busy = none_idle(choices, num_replicas, in_flight)
     back = busy * (1.0 - again) * (larger + again * np.cumsum(grown) / far.size)
     again *= busy
-    mean, square = float(prompt_tokens.mean()), float((prompt_tokens**2).mean())
-    away = np.minimum(1.5 * (prompt_tokens + again * square / (2.0 * mean)) / mean, 2.0 * in_flight)
-    dealt = Dealing(rate_per_s, num_replicas, choices, prompt_tokens, again, back, np.maximum(away, 1e-6), none)
-    few = np.arange(FEW // 2, prompt_tokens.size, FEW)[:, None]
-    before = dealt.later(few, EXPECTED / max(rate_per_s, 1e-300)).mean(axis=0)
-    return replace(dealt, before=before, decoding=decode_share(num_replicas, in_flight))
+    away = np.minimum(1.5 * (tokens + again * (0.5 * square / mean)) / mean, 2.0 * in_flight) + 1e-6
+    mean_again = float(again.mean())
+    return Dealing(
+        rate_per_s=rate_per_s,
+        num_replicas=num_replicas,
+        choices=choices,
+        prompts=prompts,
+        again=mean_again,
+        filling=again / max(1.0 - mean_again, 1e-9),
+        waiting=back / choices,
+        passing=(1.0 - back) * 0.5 * away,
+        pace=2.0 / away,
+        before=none,
+        decoding=decode_share(num_replicas, in_flight),
+    )
 
 
 def none_idle(choices: int, num_replicas: int, in_flight: float) -> float:
@@ -159,10 +200,10 @@ def none_idle(choices: int, num_replicas: int, in_flight: float) -> float:
     return 0.5 * (1.0 + erf((whole - num_replicas - 0.5) / sqrt(2.0 * whole))) if whole > 0 else 0.0
 
 
-def gap_tokens(choices: int, num_replicas: int, prompt_tokens: Floats, in_flight: float) -> float:
+def gap_tokens(choices: int, num_replicas: int, prompts: Prompts, in_flight: float) -> float:
     r"""Tokens by which the emptiest replica lies below the next, mean.
 
-    .. math:: g = \frac{q}{m} \cdot \frac{n}{n + 1} \cdot \frac{1}{1 + \frac{3}{4} \ln (R - 1)}
+    .. math:: g = \frac{q}{m} \cdot \frac{n}{n + 5/4} \cdot \frac{1}{1 + \frac{3}{4} \ln (R - 1)}
 
     in_flight: requests n at a replica, mean.
 
@@ -171,8 +212,7 @@ def gap_tokens(choices: int, num_replicas: int, prompt_tokens: Floats, in_flight
     with few requests in flight, was found by simulating levels alone, for prompts of equal, even, exponential and
     log-normal lengths: 15 % off at most. Two that are picked at random out of many lie up to twice as far apart.
     """
-    mean, square = float(prompt_tokens.mean()), float((prompt_tokens**2).mean())
-    apart = square / mean * in_flight / (in_flight + 1.25)
+    apart = prompts.square / prompts.mean * in_flight / (in_flight + 1.25)
     if choices < num_replicas:
         return apart * 2.0 * (1.0 - 1.0 / num_replicas)
     return apart / (1.0 + 0.75 * log(num_replicas - 1))

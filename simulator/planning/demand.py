@@ -114,11 +114,14 @@ class Demand:
     """What a policy chooses, where one does: `steps` are then counted as if all proposed K draft tokens."""
     prompt_work: dict[int, PromptWork] = field(default_factory=dict)
     """Batch → what prompts add to its steps, filled as it is asked for."""
+    mean_steps: float = field(init=False)
+    """Verify steps per request."""
+    mean_new_tokens: float = field(init=False)
+    """Prompt tokens per request that are computed."""
 
-    @property
-    def mean_steps(self) -> float:
-        """Verify steps per request."""
-        return float(self.steps.mean())
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mean_steps", float(self.steps.mean()))
+        object.__setattr__(self, "mean_new_tokens", float(self.new_tokens.mean()))
 
     @property
     def most_sequences(self) -> int:
@@ -130,7 +133,7 @@ class Demand:
         limits = self.limits
         each = float(limits.draft_tokens + 1)
         if self.mean_steps > 0 and not limits.prefill_first:
-            each += float(self.new_tokens.mean()) / self.mean_steps
+            each += self.mean_new_tokens / self.mean_steps
         places = min(limits.max_num_seqs, int(limits.max_num_batched_tokens / each))
         return max(1, min(places, int(self.limits.kv_blocks / max(self.blocks, 1e-9))))
 

@@ -61,22 +61,25 @@ def row_of(asked: Question, cluster: SteadyCluster) -> Row:
     row["capacity_note"] = not_estimated(scenario.workload)
     row |= _speculation(demand, load, step_times_of(scenario.deployments[asked.deployment], scenario.workload))
     row |= _service(load, demand, scenario.slo)
-    return row | _moved(asked, cluster, load)
+    return row | _moved(asked, cluster, load, by_capacity=False)
 
 
 def moved(asked: Question, cluster: SteadyCluster) -> Row:
-    """The fields that step times move, and whether the load holds: what else a row says is the same at any pace."""
-    return _moved(asked, cluster, cluster.offered(asked.axis.kind, asked.axis.offered))
+    """The fields that step times move, and whether the load holds: what else a row says is the same at any pace.
+
+    The fleet is the one that the capacity of this cluster asks for.
+    """
+    return _moved(asked, cluster, cluster.offered(asked.axis.kind, asked.axis.offered), by_capacity=True)
 
 
-def _moved(asked: Question, cluster: SteadyCluster, load: Load) -> Row:
+def _moved(asked: Question, cluster: SteadyCluster, load: Load, *, by_capacity: bool) -> Row:
     axis = asked.axis
     offered = None if axis.kind == "batch" else axis.offered if axis.kind == "rate" else load.rate_per_s
     saturated = axis.kind == "rate" and offered is not None and offered > cluster.saturation()
     return {
         **_latencies(load, cluster.demand),
         **_rates(cluster.demand, load, asked.context),
-        **_planned(cluster, offered, asked.context),
+        **_planned(cluster, offered, asked.context, by_capacity=by_capacity),
         "saturated": saturated,
         "holds_slo": not saturated and pressure(load, asked.scenario.slo) <= 1.0,
     }
@@ -183,10 +186,10 @@ def _service(load: Load, demand: Demand, slo: Slo | None) -> Row:
     return row if share is None else row | {"slo_attainment": share, "goodput_req_per_s": load.rate_per_s * share}
 
 
-def _planned(cluster: SteadyCluster, offered: float | None, context: RowContext) -> Row:
+def _planned(cluster: SteadyCluster, offered: float | None, context: RowContext, *, by_capacity: bool) -> Row:
     capacity = cluster.capacity()
     at_capacity = capacity * float(cluster.demand.output_tokens.mean())
-    replicas = None if offered is None else cluster.replicas_for(offered, capacity)
+    replicas = None if offered is None else cluster.replicas_for(offered, capacity, by_capacity=by_capacity)
     gpus = None if replicas is None else context.bill.gpus(replicas)
     return {
         "offered_req_per_s": offered,

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,7 @@ def _own_file(file: str) -> dict[str, str]:
     return {} if where == Path("package") else {"own_file": "/".join(where.parts[-3:])}
 
 
+@cache
 def package_version() -> str:
     """Version of the installed distribution."""
     try:

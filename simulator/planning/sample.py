@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from simulator.planning.demand import Demand, PromptWork
 from simulator.planning.steady_state import SteadyState
-from simulator.planning.strata import MOST_TOGETHER, SAMPLE, normal, order, picks, poisson, rank_of, strata
+from simulator.planning.strata import MOST_TOGETHER, SAMPLE, evenly, normal, order, picks, poisson, rank_of, strata
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MET = (11, 16, 21, 26)
+MET = (11, 16, 21)
 """First columns of the strata of each prompt through which a step is met, of the prompt before it, and so on."""
 
 RUNNING, REST, BEFORE, BEFORE_SIZE, AFTER, AFTER_SIZE, NEXT, NEXT_SIZE, INTERRUPTIONS, BUSY, SHUFFLE = range(11)
@@ -48,7 +48,7 @@ def sample_latencies(demand: Demand, state: SteadyState) -> Latencies:
 
 def _first_token_s(demand: Demand, state: SteadyState, prompts: Floats) -> Floats:
     """From arrival to the first token: the rest of the step in progress, then the steps of the prompt itself."""
-    running = np.searchsorted(np.cumsum(state.law.found), strata()[RUNNING]).clip(0, state.most_sequences)
+    running = np.minimum(state.law.found.cumsum().searchsorted(strata()[RUNNING]), state.most_sequences)
     plain_s = np.where(running > 0, state.step_s[running], 0.0)
     if state.work.steps > 1.5:
         return _queue_of_prompts_s(demand, state, prompts, plain_s)
@@ -106,8 +106,8 @@ def _step_in_progress_s(state: SteadyState, plain_s: Floats) -> Floats:
         gone_s = (1.0 - strata()[REST]) * length_s
         last = state.dealing.together(size, after)
         weight = length_s / (1.0 + before + after) * state.dealing.sent(last, gone_s, step_s)
-        reached = np.cumsum(weight)
-        met = np.searchsorted(reached, (np.arange(SAMPLE) + 0.5) / SAMPLE * reached[-1]).clip(0, SAMPLE - 1)
+        reached = weight.cumsum()
+        met = np.minimum(reached.searchsorted(evenly() * reached[-1]), SAMPLE - 1)
         busy = strata()[BUSY] < state.rate_per_s * reached[-1] / SAMPLE
         step_s = plain_s + np.where(busy, added_s[met][order(SHUFFLE)], 0.0)
     return step_s

@@ -103,19 +103,21 @@ class SteadyCluster:
             _crossing(lambda r: self._in_flight(r) / load, (low, 0.05), (most, self._in_flight(most) / load))
         )
 
-    def replicas_for(self, rate_per_s: float, capacity: float) -> int | None:
+    def replicas_for(self, rate_per_s: float, capacity: float, *, by_capacity: bool = False) -> int | None:
         """Fewest replicas that hold a rate, sought from this cluster's capacity; None where no number does.
 
         More replicas hold at least as much each, for routers level the load better: so many as hold their share at
         this cluster's capacity need no further look, nor do fewer of them than it has that would have to hold more.
+
+        by_capacity: take every replica to hold as much as one of this cluster.
         """
         if capacity <= 0:
             return None
         each = capacity / self.num_replicas
         count = max(ceil(rate_per_s / each), 1)
-        while count < self.num_replicas and not self._with(count).holds(rate_per_s):
+        while not by_capacity and count < self.num_replicas and not self._with(count).holds(rate_per_s):
             count += 1
-        while count - 1 > self.num_replicas and self._with(count - 1).holds(rate_per_s):
+        while not by_capacity and count - 1 > self.num_replicas and self._with(count - 1).holds(rate_per_s):
             count -= 1
         return count if count <= MOST_REPLICAS else None
 

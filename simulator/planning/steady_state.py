@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.planning.dealing import SPACING, Dealing, Spacing, dealing
+from simulator.planning.dealing import SPACING, Dealing, Prompts, Spacing, dealing, prompts_of
 from simulator.planning.demand import Demand, PromptWork, SlowerWork
 from simulator.planning.level_law import FULLEST, LevelLaw, level_law
 
@@ -115,8 +115,7 @@ class _Asked:
     num_replicas: int
     router: str
     step_s: Floats
-    prompt_tokens: Floats
-    """Equally likely prompts as a router sees them, rising."""
+    prompts: Prompts
 
 
 class _Guess(NamedTuple):
@@ -131,14 +130,15 @@ class _Guess(NamedTuple):
 def solve(demand: Demand, rate_per_s: float, num_replicas: int = 1, router: str = "round_robin") -> SteadyState:
     """Steady state of one replica that is offered its share of Poisson arrivals to a cluster."""
     step_s = demand.step_s(np.arange(demand.most_sequences + 1, dtype=np.float64))
-    tokens = demand.prompt_sample + demand.cached_tokens
-    asked = _Asked(demand, rate_per_s, num_replicas, router, step_s, tokens)
+    prompts = prompts_of(demand.prompt_sample + demand.cached_tokens)
+    asked = _Asked(demand, rate_per_s, num_replicas, router, step_s, prompts)
     state = _state(asked, _Guess())
     for _ in range(ROUNDS - 1):
         state = _state(asked, _next_guess(asked, state))
     if not state.dealing.choices:
         return state
-    return replace(state, met=state.work.tilted(state.dealing.weight(0.5 * (state.plain_s + state.work.mean_s))))
+    dealt = state.dealing.counted()
+    return replace(state, dealing=dealt, met=state.work.tilted(dealt.weight(0.5 * (state.plain_s + state.work.mean_s))))
 
 
 def _state(asked: _Asked, guess: _Guess) -> SteadyState:
@@ -164,7 +164,7 @@ def _state(asked: _Asked, guess: _Guess) -> SteadyState:
         work=work,
         met=work,
         prompts_met=guess.prompts_met,
-        dealing=dealing(asked.router, rate, asked.num_replicas, asked.prompt_tokens, in_flight),
+        dealing=dealing(asked.router, rate, asked.num_replicas, asked.prompts, in_flight),
         spacing=spacing,
     )
 

@@ -3,6 +3,7 @@
 They are the same at every load, so that what is sampled with them moves smoothly with it.
 """
 
+from bisect import bisect_left
 from functools import cache
 
 import numpy as np
@@ -16,7 +17,7 @@ Ints = NDArray[np.int64]
 SAMPLE = 384
 """Requests of the sample."""
 
-COLUMNS = 31
+COLUMNS = 26
 """Independent numbers of each."""
 
 MOST_TOGETHER = 24
@@ -29,7 +30,7 @@ _NEWTON_STEPS = 30
 def strata() -> Floats:
     """[COLUMNS, SAMPLE] numbers in (0, 1), those of a column evenly spread and shuffled by themselves."""
     rng = np.random.Generator(np.random.PCG64(20231116))
-    return np.stack([rng.permutation(_grid()) for _ in range(COLUMNS)])
+    return np.stack([rng.permutation(evenly()) for _ in range(COLUMNS)])
 
 
 @cache
@@ -47,7 +48,7 @@ def picks(size: int) -> Ints:
 def poisson(mean: Floats, column: int) -> Floats:
     """[SAMPLE] Poisson counts of these means by inverse distribution of a column's numbers, up to MOST_TOGETHER."""
     rises = _rises(column)
-    possible = int(np.searchsorted(rises_at()[:, -1], mean.max()))
+    possible = bisect_left(_first_rises(), np.maximum.reduce(mean))
     return np.asarray(np.add.reduce(mean > rises[:possible], axis=0, dtype=np.float64))
 
 
@@ -62,7 +63,7 @@ def rises_at() -> Floats:
     mean = most + np.zeros(SAMPLE)
     for _ in range(_NEWTON_STEPS):
         at_most, exactly = _chances(mean, most)
-        mean = mean + (at_most - _grid()) / exactly
+        mean = mean + (at_most - evenly()) / exactly
     return mean
 
 
@@ -74,6 +75,12 @@ def _chances(mean: Floats, most: Ints) -> tuple[Floats, Floats]:
         at_most = at_most + np.where(k <= most, term, 0.0)
         exactly = np.where(k <= most, term, exactly)
     return at_most, exactly
+
+
+@cache
+def _first_rises() -> list[float]:
+    """Means at which the first of the numbers counts 1, 2, …"""
+    return [float(mean) for mean in rises_at()[:, -1]]
 
 
 @cache
@@ -94,5 +101,7 @@ def _rises(column: int) -> Floats:
     return np.ascontiguousarray(rises_at()[:, picks(SAMPLE)[column]])
 
 
-def _grid() -> Floats:
+@cache
+def evenly() -> Floats:
+    """Numbers in (0, 1), evenly spread and rising."""
     return np.asarray((np.arange(SAMPLE) + 0.5) / SAMPLE)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simulator.cluster.routing import Ask, least_outstanding_tokens
-from simulator.planning.dealing import SPACING, dealing
+from simulator.planning.dealing import SPACING, dealing, prompts_of
 
 PROMPTS = -1000.0 * np.log1p(-(np.arange(256) + 0.5) / 256)
 EVERY = np.arange(256)
@@ -16,7 +16,7 @@ SHORT, LONG = np.array([20]), np.array([254])
 
 
 def levelled(in_flight=20.0, replicas=4, prompts=PROMPTS, router="least_outstanding_tokens"):
-    return dealing(router, 3.0, replicas, prompts, in_flight)
+    return dealing(router, 3.0, replicas, prompts_of(prompts), in_flight).counted()
 
 
 @pytest.mark.parametrize("router", list(SPACING))
@@ -53,7 +53,7 @@ def test_a_long_prompt_keeps_others_away_and_a_short_one_does_not(replicas):
 def test_prompts_together_keep_others_away_as_one_of_their_length():
     dealt = levelled()
 
-    assert dealt.prompt_tokens[dealt.together(SHORT, np.array([2.0]))] == pytest.approx(2090.0, rel=0.05)
+    assert PROMPTS[dealt.together(SHORT, np.array([2.0]))] == pytest.approx(2090.0, rel=0.05)
     assert dealt.together(LONG, np.array([9.0])) == 255
 
 
@@ -101,5 +101,5 @@ def test_a_replica_is_chosen_again_as_often_as_the_router_does(replicas, in_flig
 
     again = [(prompt, chosen == after) for (prompt, chosen), (_, after) in pairwise(came)]
     long = np.mean([same for prompt, same in again if prompt > 1500.0])
-    assert np.mean([same for _, same in again]) == pytest.approx(dealt.again.mean(), abs=0.1)
-    assert long == pytest.approx(dealt.again[PROMPTS > 1500.0].mean(), abs=0.1)
+    assert np.mean([same for _, same in again]) == pytest.approx(dealt.again, abs=0.1)
+    assert long == pytest.approx(dealt.filling[PROMPTS > 1500.0].mean() * (1.0 - dealt.again), abs=0.1)
