@@ -87,7 +87,7 @@ class Dealing:
         """Arrivals from one time after arrivals of prompts to another, mean."""
         first, last = self.rate_per_s * first_s, self.rate_per_s * last_s
         if not self.choices:
-            return renewals(last, self.num_replicas) - renewals(first, self.num_replicas)
+            return np.maximum(renewals(last, self.num_replicas) - renewals(first, self.num_replicas), 0.0)
         of = self._of(prompts)
         return np.maximum(self._after(of, last) - self._after(of, first), 0.0)
 

@@ -1,12 +1,16 @@
 """The steady-state estimate against the simulation: two ways to the same figures."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
+from scenarios.load import load_scenario
 from simulator.outcome.report import replication_row
 from simulator.planning.context import row_context
 from simulator.planning.demand import demand_of
-from simulator.planning.estimate import estimate, guess_capacity
+from simulator.planning.estimate import estimate, guess_capacity, steady_cluster
 from simulator.planning.study import study
 from simulator.run import simulate_once, step_model_of
 from simulator.spec.scenario import Scenario
@@ -15,7 +19,7 @@ SURVIVAL = {"code": [0.8, 0.65, 0.53, 0.43], "prose": [0.68, 0.47, 0.33, 0.23], 
 DEPLOYMENTS = ("h200-plain", "h200-spec", "b200-plain", "b200-spec")
 
 
-def scenario(rate_per_s=5.5, requests=4000, slo=True, **arrivals) -> Scenario:
+def scenario(rate_per_s=5.5, requests=4000, slo=True, replicas=2, **arrivals) -> Scenario:
     acceptance = {name: {"survival": values} for name, values in SURVIVAL.items()}
     draft = {"model": "llama-3.2-1b", "weights": "fp8", "kv": "fp8", "acceptance": acceptance}
     speculation = {"kind": "drafts", "drafts": {"general": draft}, "propose": {"draft_tokens": 4}}
@@ -24,7 +28,7 @@ def scenario(rate_per_s=5.5, requests=4000, slo=True, **arrivals) -> Scenario:
         gpu, kind = name.split("-")
         return {
             "gpu": f"{gpu}-sxm",
-            "replicas": 2,
+            "replicas": replicas,
             "price": 4.0,
             "target": {"model": "llama-3.3-70b", "weights": "fp8", "kv": "fp8", "tensor_parallel": 2},
             "engine": {"policy": "vllm", "max_model_len": 8192},
@@ -50,7 +54,7 @@ def scenario(rate_per_s=5.5, requests=4000, slo=True, **arrivals) -> Scenario:
 
 
 def simulated(spec: Scenario, name: str, **overrides):
-    """Mean batch, TPOT and TTFT over replications."""
+    """Mean batch, TPOT and TTFT over replications, and the 95th percentile of the TTFT."""
     model = step_model_of(spec.deployments[name])
     rows = [
         replication_row(simulate_once(spec, name, r, **overrides), row_context(spec, name, "base"), r, model=model)
@@ -60,6 +64,7 @@ def simulated(spec: Scenario, name: str, **overrides):
         "mean_batch": np.mean([row["mean_batch"] for row in rows]),
         "tpot": np.mean([row["tpot_s"]["mean"] for row in rows]),
         "ttft": np.mean([row["ttft_s"]["mean"] for row in rows]),
+        "ttft_p95": np.mean([row["ttft_s"]["p95"] for row in rows]),
     }
 
 
@@ -76,6 +81,59 @@ def test_estimate_and_run_agree_below_capacity(name, share):
     assert estimated["mean_batch"] == pytest.approx(found["mean_batch"], rel=0.05)
     assert estimated["tpot_s"]["mean"] == pytest.approx(found["tpot"], rel=0.05)
     assert estimated["ttft_s"]["mean"] == pytest.approx(found["ttft"], rel=0.15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.5, 0.9])
+@pytest.mark.parametrize("replicas", [1, 4, 16])
+def test_estimate_and_run_agree_on_few_and_many_replicas(replicas, share):
+    base = scenario(replicas=replicas)
+    at_rate = scenario(share * guess_capacity(base, "h200-plain"), requests=2000, replicas=replicas)
+
+    estimated, found = estimate(at_rate, "h200-plain"), simulated(at_rate, "h200-plain")
+
+    assert estimated["tpot_s"]["mean"] == pytest.approx(found["tpot"], rel=0.06)
+    assert estimated["ttft_s"]["mean"] == pytest.approx(found["ttft"], rel=0.12)
+    assert estimated["ttft_s"]["p95"] == pytest.approx(found["ttft_p95"], rel=0.12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["round_robin", "power_of_two_choices"])
+def test_estimate_and_run_agree_whatever_the_router(kind):
+    data = scenario(12.0, requests=2000, replicas=4).model_dump(mode="json", exclude_unset=True)
+    data["deployments"]["h200-plain"]["router"] = {"kind": kind}
+    routed = Scenario.model_validate(data)
+
+    estimated, found = estimate(routed, "h200-plain"), simulated(routed, "h200-plain")
+
+    assert estimated["tpot_s"]["mean"] == pytest.approx(found["tpot"], rel=0.06)
+    assert estimated["ttft_s"]["mean"] == pytest.approx(found["ttft"], rel=0.12)
+    assert estimated["ttft_s"]["p95"] == pytest.approx(found["ttft_p95"], rel=0.15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "deployment", "rel"), [("code_completion", "plain", 0.3), ("long_context", "h200", 0.15)]
+)
+def test_estimate_and_run_agree_where_prompts_are_most_of_the_work(name, deployment, rel):
+    horizon = "workload.horizon={requests: 2000, warmup_requests: 200}"
+    spec = load_scenario(name, [horizon]).points[0].scenario
+
+    estimated, found = estimate(spec, deployment), simulated(spec, deployment)
+
+    assert estimated["ttft_s"]["mean"] == pytest.approx(found["ttft"], rel=0.15)
+    assert estimated["ttft_s"]["p95"] == pytest.approx(found["ttft_p95"], rel=rel)
+
+
+@pytest.mark.parametrize("router", ["round_robin", "least_outstanding_tokens", "power_of_two_choices"])
+def test_a_replica_of_a_larger_cluster_holds_no_less(router):
+    data = scenario(replicas=1).model_dump(mode="json", exclude_unset=True)
+    data["deployments"]["b200-spec"]["router"] = {"kind": router}
+    one = steady_cluster(Scenario.model_validate(data), "b200-spec")
+
+    each = [replace(one, num_replicas=replicas).capacity() / replicas for replicas in (1, 2, 3, 5, 8, 16)]
+
+    assert all(more > 0.98 * fewer for fewer, more in pairwise(each))
 
 
 @pytest.mark.slow
