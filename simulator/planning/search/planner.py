@@ -69,7 +69,7 @@ def plan(
         **_beside(field, choice, points),
         counts=_counts(points),
         confidence=None if choice is None else confidence(field, choice, found, done),
-        nearest=None if choice is not None else nearest(field, found, ways),
+        nearest=None if choice is not None else nearest(field, found, ways, {of.name: of.why_not for of in points}),
         relax=[way.as_json(field) for way in ways],
         draft_schedule=None if choice is None else _schedule(choice, scenario),
         seconds=time.perf_counter() - started,

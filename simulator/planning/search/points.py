@@ -7,7 +7,7 @@ from typing import Any, Literal
 from simulator.outcome.cost import usd_per_million_tokens
 from simulator.outcome.report import Row
 from simulator.planning.search.appraisal import Appraisal, Estimated
-from simulator.planning.search.field import Field
+from simulator.planning.search.field import MOST_REPLICAS, Field
 from simulator.planning.search.ranking import REACH
 from simulator.planning.search.rivals import Confirmed, Rivals, rivals_of
 from simulator.planning.search.trials import Tried
@@ -114,15 +114,20 @@ def _no_size(field: Field, name: str, of: Confirmed) -> Point:
     said = "its users ask for more than it can serve"
     if largest:
         budget = " that the budget allows" if largest == field.most_replicas(name) else ""
-        said = f"{largest} replicas{budget} do not hold in simulation: {missed(of.sizes[largest])}"
+        number = "1 replica" if largest == 1 else f"{largest:,} replicas"
+        holds = "does not hold" if largest == 1 else "do not hold"
+        said = f"{number}{budget} {holds} in simulation: {missed(of.sizes[largest])}"
     return Point(name, field.scenario.deployments[name].gpu, "simulated", field.question.spare_replicas, why_not=said)
 
 
 def missed(size: Tried) -> str:
     """What a size that does not hold misses."""
     if size.held:
-        return f"held in {size.held} of {len(size.outcomes)} replications only, by {size.worst}"
-    return "it saturates" if size.worst == "backlog" else f"{size.worst} is {size.pressure:.3g} times its limit"
+        how = "saturates" if size.worst == "backlog" else f"misses {size.worst}"
+        said = f"holds in {size.held} of {len(size.outcomes)} replications only, and {how} in the others"
+    else:
+        said = "it saturates" if size.worst == "backlog" else f"{size.worst} is {size.pressure:.3g} times its limit"
+    return "; ".join([said, *size.too_short])
 
 
 def _doubt(rivals: Rivals, kind: str) -> str | None:
@@ -151,6 +156,8 @@ def _sized(field: Field, name: str, replicas: int) -> dict[str, Any]:
     """What any point with a size has; one that is over the budget is no answer."""
     gpus, usd = field.num_gpus(name, replicas), field.usd_per_hour(name, replicas)
     over = over_budget(field.question.budget, usd, gpus)
+    if replicas > MOST_REPLICAS:
+        over = f"{replicas:,} replicas, above the {MOST_REPLICAS:,} that a cluster may have"
     return {
         "name": name,
         "gpu": field.scenario.deployments[name].gpu,

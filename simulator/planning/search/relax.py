@@ -25,6 +25,9 @@ EASY = 0.5
 MARGIN = 1.02
 """Factor on what is relaxed, so that it holds and does not just touch."""
 
+LOAD = "workload.arrivals.rate_per_s"
+"""What a lower load changes; of a trace, its mean rate."""
+
 DIGITS = 3
 """Significant digits of what is proposed."""
 
@@ -51,6 +54,7 @@ class WayOut:
         """With a sentence."""
         cost = f"${field.usd_per_hour(self.name, self.replicas):.2f}/h"
         gpus = field.num_gpus(self.name, self.replicas)
+        on = "1 GPU" if gpus == 1 else f"{gpus:,} GPUs"
         return {
             "what": self.what,
             "deployment": self.name,
@@ -59,7 +63,7 @@ class WayOut:
             "from": self.now,
             "to": self.to,
             "factor": self.miss,
-            "sentence": f"with {self.changes}, {self.name} holds on {gpus} GPUs for {cost}, by the estimate",
+            "sentence": f"with {self.changes}, {self.name} holds on {on} for {cost}, by the estimate",
         }
 
 
@@ -84,8 +88,8 @@ def _budgets(field: Field, found: Mapping[str, Appraisal]) -> Iterator[WayOut]:
         if budget is None or of.estimated is None:
             continue
         needs = {
-            "budget.usd_per_hour": (budget.usd_per_hour, field.usd_per_hour(name, of.estimated.replicas)),
-            "budget.gpus": (budget.gpus, field.num_gpus(name, of.estimated.replicas)),
+            "plan.budget.usd_per_hour": (budget.usd_per_hour, field.usd_per_hour(name, of.estimated.replicas)),
+            "plan.budget.gpus": (budget.gpus, field.num_gpus(name, of.estimated.replicas)),
         }
         over = {key: (limit, need) for key, (limit, need) in needs.items() if limit is not None and need > limit}
         if over:
@@ -146,7 +150,7 @@ def _load(field: Field, name: str, one: SteadyCluster) -> Iterator[WayOut]:
     holds = with_replicas(one, replicas).capacity() * (1.0 - field.asked.headroom)
     if 0.0 < holds < rate:
         to = rounded_down(holds / MARGIN)
-        yield WayOut("load", name, replicas, {"rate_per_s": rate}, {"rate_per_s": to}, rate / to)
+        yield WayOut("load", name, replicas, {LOAD: rate}, {LOAD: to}, rate / to)
 
 
 def _simulated(field: Field, done: Mapping[str, Confirmed]) -> Iterator[WayOut]:
@@ -186,14 +190,19 @@ def _rounded(value: float, whole: Any) -> float:
     return round(float(whole(round(value * 10.0**digits, 6))) / 10.0**digits, 12)
 
 
-def nearest(field: Field, found: Mapping[str, Appraisal], ways: Sequence[WayOut]) -> dict[str, Any]:
-    """The candidate that comes nearest to holding; where none even fits, to fitting."""
+def nearest(
+    field: Field, found: Mapping[str, Appraisal], ways: Sequence[WayOut], why_not: Mapping[str, str | None]
+) -> dict[str, Any]:
+    """The candidate that comes nearest to holding; where none even fits, to fitting.
+
+    why_not: of every candidate, why it is no answer.
+    """
     if ways:
         way = ways[0]
         return way.as_json(field) | {"sentence": f"{way.name} comes nearest: it would hold with {way.changes}"}
     name = min(found, key=lambda of: _short_bytes(field, of))
-    sentence = f"{name} comes nearest: {found[name].unfit or 'no load is low enough for it'}"
-    return {"what": "memory", "deployment": name, "sentence": sentence}
+    sentence = f"{name} comes nearest: {why_not[name] or 'it was not simulated (plan.confirm)'}"
+    return {"what": "memory" if found[name].unfit else "load", "deployment": name, "sentence": sentence}
 
 
 def _short_bytes(field: Field, name: str) -> int:

@@ -31,7 +31,7 @@ def confidence(
         "holds_if_slower": slower,
         "replicas_if_slower": enough,
         "not_simulated": unsure,
-        "sentence": "; ".join([_luck(choice), *_steps(slower, enough), *_cheaper(unsure)]),
+        "sentence": "; ".join([_luck(choice), *_steps(slower, enough), *choice.tried.too_short, *_cheaper(unsure)]),
     }
 
 

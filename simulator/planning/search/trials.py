@@ -11,12 +11,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import ceil
+from statistics import fmean
 from typing import NamedTuple
 
 from simulator.outcome.aggregate import aggregate_rows
 from simulator.outcome.interval import wilson
 from simulator.outcome.report import Row, replication_row
 from simulator.outcome.slo import Verdict, verdict
+from simulator.planning.capacity import STAYS
 from simulator.planning.context import row_context
 from simulator.planning.model_error import model_error, widened
 from simulator.planning.replication import Simulate
@@ -102,8 +105,29 @@ class Tried:
 
     @property
     def worst(self) -> str:
-        """What most often comes nearest to its limit, as `ttft_s.p95`, or goes furthest beyond it."""
-        return Counter(outcome.verdict.worst for outcome in self.outcomes).most_common(1)[0][0]
+        """What goes furthest beyond its limit in most replications that fail, as `ttft_s.p95`.
+
+        Where none fails, what comes nearest to it in most.
+        """
+        failed = [outcome for outcome in self.outcomes if not outcome.verdict.holds]
+        return Counter(outcome.verdict.worst for outcome in failed or self.outcomes).most_common(1)[0][0]
+
+    @property
+    def too_short(self) -> list[str]:
+        """Why its verdict is not to be trusted: a replication ends before the backlog of an overload could show."""
+        stays = [
+            mean for outcome in self.outcomes if (mean := (outcome.row.get("e2e_s") or {}).get("mean")) is not None
+        ]
+        horizon = self.scenario.workload.horizon
+        window_s = (horizon.requests - horizon.warmup_requests) / self.needed_req_per_s
+        least_s = STAYS * fmean(stays) if stays else 0.0
+        if window_s >= least_s:
+            return []
+        requests = ceil(least_s * self.needed_req_per_s) + horizon.warmup_requests
+        return [
+            f"a replication lasts {window_s:.2g} s, under {STAYS:g} mean stays of a request, too short to tell: ask "
+            f"for workload.horizon.requests of {requests:,} or more"
+        ]
 
     @property
     def pressure(self) -> float:

@@ -2,6 +2,7 @@ import pytest
 
 from simulator.outcome.slo import Verdict
 from simulator.planning.search.appraisal import Appraisal, Estimated
+from simulator.planning.search.field import MOST_REPLICAS
 from simulator.planning.search.points import missed, over_budget, points_of
 from simulator.planning.search.rivals import Confirmed
 from simulator.planning.search.trials import Outcome, Tried
@@ -72,7 +73,8 @@ def test_users_that_no_size_serves_are_told():
 def test_what_a_size_misses_is_said_by_how_clearly_it_fails():
     assert missed(size(0)) == "tpot_s.p95 is 1.3 times its limit"
     assert missed(size(0, worst="backlog")) == "it saturates"
-    assert missed(size(6, of=10)) == "held in 6 of 10 replications only, by tpot_s.p95"
+    assert missed(size(6, of=10)) == "holds in 6 of 10 replications only, and misses tpot_s.p95 in the others"
+    assert "and saturates in the others" in missed(size(6, of=10, worst="backlog"))
 
 
 def test_everything_beyond_the_budget_is_named():
@@ -92,3 +94,17 @@ def test_dearer_twins_can_be_over_a_budget_that_the_cheapest_keeps():
     assert found["cheap"].holds
     assert found["dear"].why_not == "needs $27.00/h, above the budget of $20.00/h"
     assert found["dear"].row == found["cheap"].row
+
+
+def test_more_replicas_than_a_cluster_may_have_are_no_answer():
+    field = small.field(SCENARIO)
+
+    (found, _) = points_of(field, {"one": estimated(MOST_REPLICAS + 1), "two": estimated(3)}, {})
+
+    assert found.why_not == "needs 10,001 replicas, above the 10,000 that a cluster may have"
+
+
+def test_a_single_replica_that_does_not_hold_is_told_as_one():
+    found = points({"one": Confirmed(None, {1: size(0)}, None)}, budget={"gpus": 1})["one"]
+
+    assert found.why_not.startswith("1 replica that the budget allows does not hold in simulation: ")

@@ -22,7 +22,7 @@ def test_a_budget_that_is_too_small_is_told_by_how_much():
     result = plan(small.scenario(), estimates(budget={"gpus": needed.num_gpus - 1}))
 
     assert result.choice is None
-    assert ways(result)["budget"]["to"] == {"budget.gpus": needed.num_gpus}
+    assert ways(result)["budget"]["to"] == {"plan.budget.gpus": needed.num_gpus}
 
 
 def test_money_that_is_too_little_is_told_by_how_much():
@@ -30,13 +30,13 @@ def test_money_that_is_too_little_is_told_by_how_much():
 
     result = plan(small.scenario(), estimates(budget={"usd_per_hour": needed.cost - 1}))
 
-    assert ways(result)["budget"]["to"] == {"budget.usd_per_hour": pytest.approx(needed.cost)}
+    assert ways(result)["budget"]["to"] == {"plan.budget.usd_per_hour": pytest.approx(needed.cost)}
 
 
 def test_the_load_that_a_budget_holds_is_told_and_held():
     result = plan(small.scenario(), estimates(budget={"gpus": 2}))
 
-    rate = ways(result)["load"]["to"]["rate_per_s"]
+    rate = ways(result)["load"]["to"]["workload.arrivals.rate_per_s"]
     assert 1.0 < rate < 60.0
     assert plan(small.scenario(rate_per_s=rate), estimates(budget={"gpus": 2})).choice is not None
 
@@ -75,3 +75,17 @@ def test_a_plan_that_finds_something_relaxes_nothing():
 
 def test_what_is_proposed_has_three_digits_and_lies_beyond_what_is_needed():
     assert (rounded_up(0.0123401), rounded_up(7.0), rounded_down(20.99)) == (0.0124, 7.0, 20.9)
+
+
+def test_one_gpu_is_told_as_one():
+    result = plan(small.scenario(rate_per_s=1.0), estimates(budget={"usd_per_hour": 0.01}))
+
+    assert "plain holds on 1 GPU for $" in ways(result)["budget"]["sentence"]
+
+
+def test_where_nothing_can_be_relaxed_the_nearest_says_why_it_is_no_answer():
+    result = plan(small.scenario(rate_per_s=900_000.0), estimates())
+
+    assert result.choice is None
+    assert "plain comes nearest: needs " in result.nearest["sentence"]
+    assert result.nearest["what"] == "load"

@@ -20,8 +20,9 @@ def outcomes(*held: bool) -> tuple[Outcome, ...]:
     return tuple(Outcome(verdict, {}) for verdict in verdicts)
 
 
-def size(*held: bool) -> Tried:
-    return Tried(cluster(1), 6.0, 6.0, outcomes(*held))
+def size(*held: bool, stay_s: float = 0.1) -> Tried:
+    stays = tuple(outcome._replace(row={"e2e_s": {"mean": stay_s}}) for outcome in outcomes(*held))
+    return Tried(cluster(1), 6.0, 6.0, stays)
 
 
 def test_four_replications_alike_are_clear():
@@ -110,3 +111,20 @@ def test_the_worst_limit_is_the_one_that_most_replications_name():
 
     assert replace(found, outcomes=(other, *found.outcomes[1:])).worst == "ttft_s.p95"
     assert found.pressure == pytest.approx(1.2)
+
+
+def test_the_worst_limit_is_one_that_is_missed_where_any_is():
+    found = size(True, True, True, False)
+    missed = found.outcomes[3]._replace(verdict=Verdict(False, 2.0, True, 1.0, "backlog"))
+
+    assert replace(found, outcomes=(*found.outcomes[:3], missed)).worst == "backlog"
+
+
+def test_a_replication_that_ends_within_three_stays_of_a_request_says_how_long_it_should_be():
+    horizon = cluster(1).workload.horizon
+    measured = horizon.requests - horizon.warmup_requests
+    lasts_s = measured / 6.0
+
+    assert size(True, True, stay_s=lasts_s / 3.1).too_short == []
+    (told,) = size(True, True, stay_s=lasts_s).too_short
+    assert f"workload.horizon.requests of {3 * measured + horizon.warmup_requests:,} or more" in told
