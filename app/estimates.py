@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 CHUNK = 25
 """Points that a process is given at once."""
 
-WORTH_PROCESSES = 200
+WORTH_PROCESSES = 600
 """Deployments over all points from which starting processes pays."""
 
 Parts = dict[str, bytes]

@@ -5,8 +5,8 @@ from typing import Any
 
 from simulator.outcome.report import Row
 from simulator.physics.acceptance import operations_ratio
-from simulator.physics.ledger import memory_ledger
 from simulator.planning.comparison import BY_LOAD
+from simulator.planning.context import ledger_of
 from simulator.spec.scenario import Scenario
 
 HOURS_PER_MONTH = 365.25 * 24.0 / 12.0
@@ -71,7 +71,7 @@ def _of(scenario: Scenario, row: Row, plain: Row | None) -> dict[str, Any]:
 
 def added(scenario: Scenario, row: Row) -> dict[str, Any]:
     """What drafts add to the memory of the GPU that holds most of them, to a token's KV, and to a token's FLOPs."""
-    ledger = memory_ledger(row["deployment"], scenario.deployments[row["deployment"]])
+    ledger = ledger_of(row["deployment"], scenario.deployments[row["deployment"]])
     target_kv, draft_kv = (max(role.kv_bytes_per_token.get(of, 0) for role in ledger) for of in ("target", "draft"))
     known = (row["draft_tokens_mean"], row["draft_flops_ratio"], row["tokens_per_step"])
     return {
