@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 
 ABSENT = "–"
+NO_DIFFERENCE = 5e-4
+"""Relative difference below which there is none to show."""
 LOPSIDED = 1.25
 """Ratio of the sides of an interval from which both are shown."""
 
@@ -93,9 +95,11 @@ def percent(fraction: float | None) -> str:
 def signed(fraction: float | None) -> str:
     """A fraction in percent with its sign.
 
-    >>> signed(-0.0132), signed(0.104), signed(None)
-    ('-1.3 %', '+10 %', '–')
+    >>> signed(-0.0132), signed(0.104), signed(-1e-9), signed(None)
+    ('-1.3 %', '+10 %', '0 %', '–')
     """
+    if fraction is not None and abs(fraction) < NO_DIFFERENCE:
+        return percent(0.0)
     return f"+{percent(fraction)}" if fraction is not None and fraction > 0 else percent(fraction)
 
 

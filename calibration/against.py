@@ -148,7 +148,7 @@ def _notes(prediction: Prediction, run: Record, where: str) -> Iterator[str]:
         )
     if predicted is not None and measured is not None and abs(measured / predicted - 1.0) > SAME_ACCEPTANCE:
         yield (
-            f"{measured:.3g} tokens per step were measured, {predicted:.3g} predicted: errors below hold this "
+            f"{measured:.3g} tokens per step were measured, {predicted:.3g} predicted: the errors hold this "
             "difference; with synthetic acceptance there is none"
         )
     if predicted is None and measured is not None:

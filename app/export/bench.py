@@ -30,21 +30,21 @@ _HEAD = """\
 set -euo pipefail
 cd "$(dirname "$0")"
 
+case "${{1:-}}" in
+serve | run) ;;
+*)
+  sed -n '2,/^set /s/^# \\{{0,1\\}}//p' "${{0##*/}}"
+  exit 2
+  ;;
+esac
+
 """
 _DRAFTS = """\
 # Draft tokens are accepted as often as in the prediction, whatever the draft says (synthetic acceptance): time is
 # checked, not the draft's quality, and the text that comes out means nothing.
 #
 """
-_TAIL = """
-case "${1:-}" in
-serve | run) "$1" ;;
-*)
-  sed -n '2,/^set /s/^# \\{0,1\\}//p' "${0##*/}"
-  exit 2
-  ;;
-esac
-"""
+_TAIL = '\n"$1"\n'
 
 
 def script(served: Served, command: EngineCommand, workload: Workload, scenario: str, requests: int) -> str:

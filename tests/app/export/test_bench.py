@@ -131,8 +131,10 @@ def test_a_closed_loop_has_the_clients_of_one_replica(tmp_path):
 def test_a_model_without_a_checkpoint_has_to_be_named(tmp_path):
     files = files_of("vllm", None, target={"weights": "nvfp4"}, deployment={"gpu": "b200-sxm"})
 
-    text = files["bench.sh"]
+    (tmp_path / "bench.sh").write_text(text := files["bench.sh"])
+    asked = subprocess.run(["bash", str(tmp_path / "bench.sh")], capture_output=True, text=True, env={}, check=False)
 
+    assert (asked.returncode, asked.stderr) == (2, ""), "what the script does is told before anything has to be set"
     assert 'MODEL="${MODEL:?set it to a checkpoint of meta-llama/Meta-Llama-3.1-8B in nvfp4}"' in text
 
 

@@ -13,6 +13,14 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
+case "${1:-}" in
+serve | run) ;;
+*)
+  sed -n '2,/^set /s/^# \{0,1\}//p' "${0##*/}"
+  exit 2
+  ;;
+esac
+
 MODEL="${MODEL:-meta-llama/Llama-3.3-70B-Instruct}"
 DRAFT="${DRAFT:-meta-llama/Llama-3.2-1B}"
 PORT="${PORT:-8000}"
@@ -52,10 +60,4 @@ run() {
     --result-filename result.json
 }
 
-case "${1:-}" in
-serve | run) "$1" ;;
-*)
-  sed -n '2,/^set /s/^# \{0,1\}//p' "${0##*/}"
-  exit 2
-  ;;
-esac
+"$1"
