@@ -8,15 +8,13 @@ from simulator.outcome.plain import plain
 from simulator.outcome.report import Row
 from simulator.planning.comparison import compare
 from simulator.planning.context import why_unfit
-from simulator.planning.model_error import Clusters, ModelError, clusters_of, estimate_from, estimate_with_error
+from simulator.planning.kept import STEADY
+from simulator.planning.model_error import ModelError, clusters_of, estimate_from, estimate_with_error
 from simulator.planning.provenance import provenance
 from simulator.planning.steady_cluster import SteadyCluster
 from simulator.spec.scenario import Scenario
 
 Method = Literal["estimated", "simulated"]
-
-STEADY = ("poisson", "constant", "gamma")
-"""Arrivals at one rate: any other may be wrong with another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +61,12 @@ def _row(document: str, name: str) -> tuple[Row, ModelError | None]:
     scenario = Scenario.model_validate_json(document)
     if why_unfit(scenario, name):
         return estimate_with_error(scenario, name)
-    return estimate_from(scenario, name, _clusters(without_rate_and_price(scenario, name), name))
+    return estimate_from(scenario, name, clusters_of(scenario, name))
 
 
 def steady_state(document: str, name: str) -> SteadyCluster:
     """The steady state of a deployment that fits, by what `without_rate_and_price` says of it."""
-    return _clusters(document, name).middle
+    return clusters_of(Scenario.model_validate_json(document), name).middle
 
 
 def without_rate_and_price(scenario: Scenario, name: str) -> str:
@@ -79,8 +77,3 @@ def without_rate_and_price(scenario: Scenario, name: str) -> str:
     workload = scenario.workload.model_copy(update={"arrivals": arrivals})
     deployments = {name: spec.model_copy(update={"price": 1.0})}
     return alone(scenario.model_copy(update={"workload": workload, "deployments": deployments}), name)
-
-
-@lru_cache(maxsize=256)
-def _clusters(document: str, name: str) -> Clusters:
-    return clusters_of(Scenario.model_validate_json(document), name)
