@@ -105,7 +105,7 @@ class Dealing:
 
     def weight(self, window_s: float) -> Floats:
         """How likely each prompt is to have come within a window before an arrival, beside the others."""
-        every = np.arange(self.filling.size)
+        every = np.arange(self.prompts.tokens.size)
         return self.later(every, np.full(every.size, window_s))
 
     def sent(self, prompts: Ints, gone_s: Floats, within_s: Floats) -> Floats:

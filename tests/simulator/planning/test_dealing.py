@@ -25,6 +25,7 @@ def test_a_lone_replica_gets_a_poisson_stream(router):
 
     assert alone.earlier(WINDOWS) == pytest.approx(3.0 * WINDOWS)
     assert alone.later(EVERY, WINDOWS) == pytest.approx(3.0 * WINDOWS)
+    assert alone.weight(0.2) == pytest.approx(0.6)
     assert alone.decoding == 1.0
 
 
