@@ -121,13 +121,14 @@ def _no_size(field: Field, name: str, of: Confirmed) -> Point:
 
 
 def missed(size: Tried) -> str:
-    """What a size that does not hold misses."""
+    """What a size that does not hold misses; a start may look like a backlog where a run is short."""
+    saturates = size.worst == "backlog"
     if size.held:
-        how = "saturates" if size.worst == "backlog" else f"misses {size.worst}"
+        how = "saturates" if saturates else f"misses {size.worst}"
         said = f"holds in {size.held} of {len(size.outcomes)} replications only, and {how} in the others"
     else:
-        said = "it saturates" if size.worst == "backlog" else f"{size.worst} is {size.pressure:.3g} times its limit"
-    return "; ".join([said, *size.too_short])
+        said = "it saturates" if saturates else f"{size.worst} is {size.pressure:.3g} times its limit"
+    return "; ".join([said, *(size.too_short if saturates else ())])
 
 
 def _doubt(rivals: Rivals, kind: str) -> str | None:

@@ -125,7 +125,7 @@ class Tried:
             return []
         requests = ceil(least_s * self.needed_req_per_s) + horizon.warmup_requests
         return [
-            f"a replication lasts {window_s:.2g} s, under {STAYS:g} mean stays of a request, too short to tell: ask "
+            f"a replication lasts {window_s:.2g} s, under {STAYS:g} mean stays of a request, too short to be sure: ask "
             f"for workload.horizon.requests of {requests:,} or more"
         ]
 

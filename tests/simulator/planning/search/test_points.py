@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from simulator.outcome.slo import Verdict
@@ -75,6 +77,13 @@ def test_what_a_size_misses_is_said_by_how_clearly_it_fails():
     assert missed(size(0, worst="backlog")) == "it saturates"
     assert missed(size(6, of=10)) == "holds in 6 of 10 replications only, and misses tpot_s.p95 in the others"
     assert "and saturates in the others" in missed(size(6, of=10, worst="backlog"))
+
+
+def test_a_short_run_that_saturates_says_how_short_it_is():
+    rows = [Outcome(one.verdict, {"e2e_s": {"mean": 60.0}}) for one in size(0, worst="backlog").outcomes]
+
+    assert "it saturates; a replication lasts " in missed(replace(size(0), outcomes=tuple(rows)))
+    assert "lasts" not in missed(size(0))
 
 
 def test_everything_beyond_the_budget_is_named():
