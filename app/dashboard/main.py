@@ -40,15 +40,14 @@ def main() -> None:
     with st.sidebar:
         controls.sidebar()
     query = links.write()
-    _head()
-    refine.bar(query)
+    _head(chosen.title)
+    refine.bar(query, pages)
     refine.problem()
     refine.guarded(chosen.run)
 
 
-def _head() -> None:
-    """Name and question of the scenario."""
+def _head(page: str) -> None:
+    """Name and question of the scenario; the page's title for those who have it read out."""
     shown = state.current()
-    st.html(
-        tag("div", tag("h1", shown.name), tag("p", shown.description) if shown.description else None, class_="sf-head")
-    )
+    described = tag("p", shown.description) if shown.description else None
+    st.html(tag("div", tag("h1", shown.name), described, tag("h2", page, class_="sf-hidden"), class_="sf-head"))

@@ -1,20 +1,21 @@
-"""The bar on top of every page: how the numbers were found, the simulation that refines them, and the link."""
+"""The bar on top of every page: how the numbers were found, the simulation that refines them, link and questions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from app.dashboard import answers, badges, links, state, waiting
+from app.dashboard import answers, badges, links, questions, state, waiting
 from app.dashboard.jobs import Job
 from app.format import plural
 from app.report.markup import Markup, join, tag
 from simulator.errors import SimulatorError
 
 
-def bar(query: str | None) -> None:
+def bar(query: str | None, pages: Sequence[st.Page]) -> None:
     """Draw the bar.
 
     query: what follows the `?` of a link to the page; None when the scenario is too large for one.
+    pages: those of the navigation, to which common questions lead.
     """
     job = answers.last_job()
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -23,6 +24,7 @@ def bar(query: str | None) -> None:
         else:
             _offer(job)
         _share(query)
+        questions.menu(pages)
 
 
 def _offer(job: Job | None) -> None:

@@ -1,0 +1,31 @@
+"""Common questions, asked as somebody would who has never seen the dashboard: two clicks, then read."""
+
+import re
+
+import pytest
+
+from tests.browser.serving import TIMEOUT_MS, settled
+
+expect = pytest.importorskip("playwright.sync_api", reason="needs playwright").expect
+
+pytestmark = pytest.mark.slow
+
+ANSWERS = (
+    ("Which GPU for a 70B chat", "/plan", r"\d+ × (h200|b200)-sxm.* \$[\d.]+/h"),
+    ("Does an EAGLE head pay", "/speculation", r"eagle3-chain-5: K = 5 pays .*with 64 sequences the fastest K is \d"),
+    ("Why do 400B in FP4", "/memory", r"one-b200: one sequence of 8,192 tokens lacks [\d.]+ GiB on each GPU"),
+    ("What K for which batch", "/speculation", r"fastest K\s*1 to \d+\s*\d"),
+)
+"""Question, page, and what is read there."""
+
+
+def test_each_question_is_two_clicks_from_its_answer(open_page):
+    page = open_page()
+    for question, path, answer in ANSWERS:
+        page.get_by_role("button", name="Questions").click()
+        page.get_by_role("menuitem", name=question).click()
+        page.wait_for_url(re.compile(re.escape(path)))
+        expect(page.get_by_test_id("stMain")).to_contain_text(re.compile(answer), timeout=TIMEOUT_MS)
+        settled(page)
+
+    assert page.locator("[data-testid=stException]").count() == 0
