@@ -58,7 +58,12 @@ def table(head: tuple[str, ...], rows: Sequence[tuple[Child, ...]], class_: str 
     """A table that scrolls sideways by itself; the first cell of a line names it, and the column `wide` may wrap."""
     lines = [tag("tr", tag("th", first, scope="row"), *_cells(head[1:], cells, wide)) for first, *cells in rows]
     header = tag("thead", tag("tr", *(tag("th", title, scope="col") for title in head)))
-    return tag("div", tag("table", header, tag("tbody", *lines), class_=class_ or None), class_="scroll")
+    return scrolling(tag("table", header, tag("tbody", *lines), class_=class_ or None))
+
+
+def scrolling(inner: Markup) -> Markup:
+    """A wide table in a box that scrolls, by keyboard too."""
+    return tag("div", inner, class_="scroll", tabindex=0, role="group", aria_label="Table")
 
 
 def _cells(titles: Sequence[str], cells: Sequence[Child], wide: str) -> list[Markup]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from app.format import ABSENT, plus_minus, times, usd
-from app.report.markup import Markup, join, table, tag
+from app.report.markup import Markup, join, scrolling, table, tag
 from app.tables.figures import Cell, Figure, Limits, Row, fleet, groups
 
 COSTS = {
@@ -28,7 +28,7 @@ def comparison(rows: Sequence[Row], limits: Limits, verdict: Mapping[str, Any]) 
         lines += [tag("tr", tag("th", figure.label, scope="row"), *cells) for figure, cells in shown]
     names = [_name(row, verdict) for row in rows]
     head = tag("thead", tag("tr", tag("td"), *(tag("th", name, scope="col") for name in names)))
-    return tag("div", tag("table", head, tag("tbody", *lines)), class_="scroll")
+    return scrolling(tag("table", head, tag("tbody", *lines)))
 
 
 def _name(row: Row, verdict: Mapping[str, Any]) -> str:
