@@ -26,7 +26,10 @@ MARGIN = 1.02
 """Factor on what is relaxed, so that it holds and does not just touch."""
 
 LOAD = "workload.arrivals.rate_per_s"
-"""What a lower load changes; of a trace, its mean rate."""
+"""What a lower load changes."""
+
+LOAD_OF_TRACE = "requests/s of the trace"
+"""The same where a trace brings it."""
 
 DIGITS = 3
 """Significant digits of what is proposed."""
@@ -150,7 +153,8 @@ def _load(field: Field, name: str, one: SteadyCluster) -> Iterator[WayOut]:
     holds = with_replicas(one, replicas).capacity() * (1.0 - field.asked.headroom)
     if 0.0 < holds < rate:
         to = rounded_down(holds / MARGIN)
-        yield WayOut("load", name, replicas, {LOAD: rate}, {LOAD: to}, rate / to)
+        key = LOAD_OF_TRACE if field.scenario.workload.arrivals.kind == "trace" else LOAD
+        yield WayOut("load", name, replicas, {key: rate}, {key: to}, rate / to)
 
 
 def _simulated(field: Field, done: Mapping[str, Confirmed]) -> Iterator[WayOut]:

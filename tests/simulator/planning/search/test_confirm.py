@@ -74,6 +74,12 @@ def test_a_size_that_holds_in_full_stays():
     assert (surely.replicas, surely.sizes[surely.replicas].replications_left) == (found.replicas, 0)
 
 
+def test_an_estimate_over_the_budget_is_tried_within_it():
+    enough = confirm(field(), "plain", estimated(4)).replicas
+
+    assert confirm(field(budget={"gpus": enough}), "plain", estimated(enough + 3)).replicas == enough
+
+
 def test_what_is_over_the_budget_is_not_simulated():
     found = confirm(field(budget={"gpus": 2}), "plain", estimated(2))
 

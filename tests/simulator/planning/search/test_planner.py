@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from simulator.outcome.slo import verdict
-from simulator.planning.search import PlanResult, plan, plan_json
+from simulator.planning.search import PlanResult, plan, plan_json, ranking
 from simulator.run import simulate_once
 from simulator.spec.plan import Plan
 from tests.simulator.outcome import specs
@@ -51,6 +51,26 @@ def test_the_choice_was_simulated_and_holds_most_surely(result):
     assert result.choice.tried.replications_left == 0
     assert result.choice.tried.interval[0] > 0.5
     assert result.confidence["holds_share"] > 0.5
+
+
+def test_the_choice_has_had_all_the_replications_that_there_may_be():
+    tried = plan(small.scenario(requests=150, replications=3), small.question(confirm=1)).choice.tried
+
+    assert (len(tried.outcomes), tried.replications_left) == (6, 0)
+
+
+def test_what_a_bound_left_out_is_asked_where_nothing_cheaper_holds_in_simulation(monkeypatch):
+    def overloaded(scenario, deployment, replication, *, rate_per_s):
+        loaded = rate_per_s * (50 if deployment == "plain" else 1)
+        return simulate_once(scenario, deployment, replication, rate_per_s=loaded)
+
+    monkeypatch.setattr(ranking, "ROUND", 1)
+    scenario = small.scenario({"plain": {}, "dear": small.B200 | {"price": 50.0}}, requests=150)
+
+    found = plan(scenario, small.question(budget={"gpus": 3}), simulate=overloaded)
+
+    assert point(plan(scenario, ESTIMATES), "dear").method == "bound"
+    assert (found.choice.name, found.choice.method) == ("dear", "simulated")
 
 
 def test_the_choice_is_the_cheapest_that_was_simulated(result):

@@ -62,6 +62,18 @@ def test_what_costs_too_much_by_its_bound_is_left_out_once_a_cheaper_one_is_know
     assert (found["plain"].asked, found["dear"].asked) == (True, False)
 
 
+def test_what_costs_less_than_twice_the_cheapest_by_its_bound_is_estimated(monkeypatch):
+    monkeypatch.setattr(ranking, "ROUND", 1)
+    cheapest_usd = 3.0 * appraisals(small.field(small.scenario()))["plain"].estimated.replicas
+    near, far = ({"price": cheapest_usd * factor / 2, "gpu": "b200-sxm"} for factor in (1.9, 2.1))
+
+    found = appraisals(small.field(small.scenario({"plain": {}, "near": near})))
+    beyond = appraisals(small.field(small.scenario({"plain": {}, "far": far})))
+
+    assert found["near"].least_replicas == 2
+    assert (found["near"].asked, beyond["far"].asked) == (True, False)
+
+
 def test_what_is_beyond_the_budget_by_its_bound_is_left_out_and_can_be_asked_anew():
     field = small.field(small.scenario(), budget={"gpus": 1})
 

@@ -43,6 +43,14 @@ def test_slower_steps_never_take_fewer_replicas():
     assert replicas_if_slower(light, choice()) < replicas_if_slower(heavy, choice())
 
 
+def test_headroom_that_is_to_stay_free_takes_no_replicas_where_steps_are_slower():
+    roomy = small.field(small.scenario(rate_per_s=100.0), headroom=0.5)
+
+    assert replicas_if_slower(roomy, choice()) == replicas_if_slower(
+        small.field(small.scenario(rate_per_s=100.0)), choice()
+    )
+
+
 def test_a_limit_that_slower_steps_never_meet_takes_no_number_of_replicas():
     tight = small.field(small.scenario(slo={"tpot_s": {"p95": 0.0001}}))
 
