@@ -105,7 +105,7 @@ def test_a_run_is_opened_and_compared_with_another(open_page, runs, tmp_path):
         page.get_by_role("button", name="Report (HTML)").click()
     report.value.save_as(tmp_path / "report.html")
     choose(page, "Compare with", cheap.name)
-    page.wait_for_selector("text=÷")
+    page.get_by_text(f"{dear.name} ÷ {cheap.name}").wait_for()
     settled(page)
 
     row = json.loads((dear / "summary.json").read_text())["rows"][0]
