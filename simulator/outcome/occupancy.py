@@ -1,4 +1,7 @@
-"""How full the replicas were: batch, KV cache, queue, what blocked the queue, and what speculation brought."""
+"""How full the replicas were: batch, KV cache, queue, what blocked the queue, and what speculation brought.
+
+Sums are of products, not products of BLAS: the last digit of those depends on how many threads it has.
+"""
 
 import numpy as np
 
@@ -11,7 +14,7 @@ def mean_batch(records: ClusterRecords, window: Window) -> float | None:
     steps = records.steps
     weight = np.where(steps.sequences > 0, steps_ending_within(steps, window), 0.0)
     total = float(weight.sum())
-    return float(steps.sequences @ weight) / total if total > 0 else None
+    return float((steps.sequences * weight).sum()) / total if total > 0 else None
 
 
 def mean_step_s(records: ClusterRecords, window: Window) -> float | None:
@@ -19,7 +22,7 @@ def mean_step_s(records: ClusterRecords, window: Window) -> float | None:
     steps = records.steps
     count = steps_ending_within(steps, window)
     total = float(count.sum())
-    return float(count @ (steps.duration_s / np.maximum(steps.num_steps, 1))) / total if total > 0 else None
+    return float((count * (steps.duration_s / np.maximum(steps.num_steps, 1))).sum()) / total if total > 0 else None
 
 
 def kv_utilisation(records: ClusterRecords, window: Window) -> tuple[float | None, float | None]:
@@ -30,7 +33,7 @@ def kv_utilisation(records: ClusterRecords, window: Window) -> tuple[float | Non
     if whole <= 0:
         return None, None
     peak = float(np.max(steps.kv_blocks, where=overlap > 0, initial=0.0))
-    return float(steps.kv_blocks @ overlap) / whole, peak / records.kv_blocks_total
+    return float((steps.kv_blocks * overlap).sum()) / whole, peak / records.kv_blocks_total
 
 
 def mean_queue(records: ClusterRecords, window: Window) -> float | None:

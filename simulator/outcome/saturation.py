@@ -90,7 +90,7 @@ def backlog(waiting: Floats) -> Backlog:
     if waiting.size < FEWEST:
         return Backlog(0.0, limit, 0.0, 0.0)
     position = np.arange(waiting.size) - (waiting.size - 1) / 2
-    slope = float(position @ waiting) / float(position @ position)
+    slope = float((position * waiting).sum()) / float((position * position).sum())
     low = float(np.quantile(waiting[-third:], 0.05))
     return Backlog(slope * (waiting.size - 1), limit, float(waiting[:third].mean()), low)
 

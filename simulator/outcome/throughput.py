@@ -49,7 +49,7 @@ def throughput(records: ClusterRecords, window: Window) -> Throughput:
     completions = int(window.holds(requests.finish_s).sum())
     prompts = float(requests.prompt_tokens[window.holds(requests.first_token_s)].sum())
     shares = steps_ending_within(steps, window) / np.maximum(steps.num_steps, 1)
-    outputs = float(steps.emitted_tokens @ shares)
+    outputs = float((steps.emitted_tokens * shares).sum())
     return Throughput(
         completions,
         *(rate_per_s(amount, window.seconds) for amount in (completions, prompts, outputs)),
