@@ -10,7 +10,7 @@ from math import ceil
 from app.export.command import EngineCommand, shell, shell_word
 from app.export.formats import draft_checkpoint, draft_wanted, target_checkpoint, target_wanted
 from app.export.requests import BLOCK_TOKENS
-from app.export.served import DRAFT, MODEL, PORT, Served
+from app.export.served import MODEL, PORT, USUAL_PORT, Served
 from simulator.spec.workload import Workload
 
 REQUESTS_FILE, RESULT_FILE, PREDICTION_FILE = "requests.jsonl", "result.json", "predicted.json"
@@ -59,10 +59,9 @@ def script(served: Served, command: EngineCommand, workload: Workload, scenario:
 
 def _variables(served: Served, command: EngineCommand) -> Iterator[str]:
     yield _variable("MODEL", target_checkpoint(served), target_wanted(served))
-    said = [*command.words, *command.files.values()]
-    if any(DRAFT in text for text in said):
+    if command.names_draft:
         yield _variable("DRAFT", draft_checkpoint(served), draft_wanted(served))
-    yield _variable("PORT", "8000", "")
+    yield _variable("PORT", USUAL_PORT, "")
 
 
 def _variable(name: str, usual: str | None, wanted: str) -> str:

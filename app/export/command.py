@@ -21,6 +21,11 @@ class EngineCommand:
     files: Mapping[str, str] = field(default_factory=dict)
     """Configurations that the words name → their text, in which variables may stand."""
 
+    @property
+    def names_draft(self) -> bool:
+        """Whether it loads a checkpoint of the draft."""
+        return any(DRAFT in text for text in (*self.words, *self.files.values()))
+
 
 def lines(words: Sequence[str]) -> list[list[str]]:
     """Words by the line on which they are written: each option with its values on a line of its own.

@@ -8,7 +8,7 @@ from app.export import sglang, trtllm, vllm
 from app.export.command import EngineCommand, filled, read
 from app.export.formats import draft_checkpoint, draft_wanted, target_checkpoint, target_wanted
 from app.export.left_out import drafts_left_out, settings_left_out
-from app.export.served import DRAFT, MODEL, PORT, Served, served, with_engine, with_schedule
+from app.export.served import DRAFT, MODEL, PORT, USUAL_PORT, Served, served, with_engine, with_schedule
 from simulator.planning.advice import placement_advice
 from simulator.planning.draft_schedule import DraftSchedule, draft_schedule
 from simulator.spec.scenario import Scenario
@@ -32,7 +32,7 @@ class Exported:
     @property
     def names(self) -> dict[str, str | None]:
         """Variables of the command → what is known of them."""
-        return {MODEL: target_checkpoint(self.served), DRAFT: draft_checkpoint(self.served), PORT: "8000"}
+        return {MODEL: target_checkpoint(self.served), DRAFT: draft_checkpoint(self.served), PORT: USUAL_PORT}
 
     @property
     def configurations(self) -> dict[str, str]:
@@ -75,11 +75,12 @@ def exported(scenario: Scenario, name: str, engine: str | None = None, *, schedu
     scenario = with_engine(scenario, name, engine)
     schedule = draft_schedule(scenario, name)
     found = served(scenario, name, schedule if scheduled else None)
+    command = COMMANDS[found.engine](found)
     return Exported(
         served=found,
-        command=COMMANDS[found.engine](found),
+        command=command,
         left_out=(*drafts_left_out(found), *settings_left_out(found)),
-        notes=tuple(_notes(found, schedule, scheduled=scheduled)),
+        notes=tuple(_notes(found, command, schedule, scheduled=scheduled)),
         schedule=schedule,
         placement=placement_advice(scenario, name),
     )
@@ -104,15 +105,13 @@ def for_engine(found: Served, schedule: DraftSchedule) -> dict[str, Any] | None:
     }
 
 
-def _notes(found: Served, schedule: DraftSchedule, *, scheduled: bool) -> Iterator[str]:
+def _notes(found: Served, command: EngineCommand, schedule: DraftSchedule, *, scheduled: bool) -> Iterator[str]:
     """What is to be known of the flags."""
-    spec, draft = found.spec, found.draft
+    spec = found.spec
     if target_checkpoint(found) is None:
         yield f"{MODEL}: {target_wanted(found)}"
-    if DRAFT in " ".join([*COMMANDS[found.engine](found).words, *COMMANDS[found.engine](found).files.values()]):
-        assert draft is not None
-        if draft_checkpoint(found) is None:
-            yield f"{DRAFT}: {draft_wanted(found)}"
+    if command.names_draft and draft_checkpoint(found) is None:
+        yield f"{DRAFT}: {draft_wanted(found)}"
     if spec.replicas > 1:
         yield f"router {spec.router.kind}: the gateway's, before the {spec.replicas} replicas"
     if scheduled and schedule.policy() is None:

@@ -1,5 +1,7 @@
 """Number formats as engines name them, and which of them a checkpoint must come in."""
 
+from collections.abc import Iterator
+
 from app.export.served import Served, published_id
 
 QUANTISED_ON_LOADING: dict[str, dict[str, str]] = {"vllm": {"fp8": "fp8"}, "sglang": {"fp8": "fp8"}, "trtllm": {}}
@@ -24,11 +26,22 @@ def quantised_on_loading(engine: str, weights: str) -> str | None:
     return QUANTISED_ON_LOADING[engine].get(weights)
 
 
+def format_flags(served: Served) -> Iterator[str]:
+    """The flags of the target's formats, which vLLM and SGLang call alike."""
+    target = served.spec.target
+    if target.weights == "fp32":
+        yield from ("--dtype", "float32")
+    quantised = quantised_on_loading(served.engine, target.weights)
+    if quantised is not None:
+        yield from ("--quantization", quantised)
+    yield from ("--kv-cache-dtype", kv_name(served.engine, target.kv))
+
+
 def target_checkpoint(served: Served) -> str | None:
     """The target's name on Hugging Face, where that is the checkpoint to load; None: the user has to name one."""
     target = served.spec.target
-    usual = target.weights in ("bf16", *AS_RELEASED) or quantised_on_loading(served.engine, target.weights) is not None
-    return published_id(target.model) if usual and not target.unquantised else None
+    usual = _comes_as_released(served.engine, target.weights) and not target.unquantised
+    return published_id(target.model) if usual else None
 
 
 def target_wanted(served: Served) -> str:
@@ -43,8 +56,7 @@ def draft_checkpoint(served: Served) -> str | None:
     draft = served.draft
     if draft is None or draft.model is None:
         return None
-    usual = draft.weights in ("bf16", *AS_RELEASED) or quantised_on_loading(served.engine, draft.weights) is not None
-    return published_id(draft.model) if usual else None
+    return published_id(draft.model) if _comes_as_released(served.engine, draft.weights) else None
 
 
 def draft_wanted(served: Served) -> str:
@@ -53,3 +65,8 @@ def draft_wanted(served: Served) -> str:
     assert draft is not None
     of = f"the {draft.head.method} head of {served.spec.target.model}" if draft.head is not None else str(draft.model)
     return f"a checkpoint of {of} in {draft.weights}"
+
+
+def _comes_as_released(engine: str, weights: str) -> bool:
+    """Whether a checkpoint as its model is released will do for a weight format."""
+    return weights in ("bf16", *AS_RELEASED) or quantised_on_loading(engine, weights) is not None

@@ -33,6 +33,14 @@ def drafts_left_out(served: Served) -> Iterator[str]:
     yield from _OF_ENGINE[served.engine](served, speculation, draft)
 
 
+def told_of(served: Served) -> tuple[DraftSpeculation, Draft] | None:
+    """What the engine is told to speculate with; None without drafts, and where it cannot speculate so."""
+    speculation, draft = served.spec.speculation, served.draft
+    if speculation.kind == "none" or draft is None or not served.draft_tokens or any(drafts_left_out(served)):
+        return None
+    return speculation, draft
+
+
 def _of_draft(draft: Draft) -> Iterator[str]:
     if draft.way in NO_CHECKPOINT:
         yield NO_CHECKPOINT[draft.way]
@@ -105,29 +113,27 @@ def settings_left_out(served: Served) -> Iterator[str]:
 
 
 def _vllm_settings(served: Served) -> Iterator[str]:
-    target, engine = served.spec.target, served.spec.engine
-    if engine.scheduler == "shortest_prompt":
-        yield "engine.scheduler shortest_prompt: vLLM has fcfs and priority"
-    if engine.preemption == "swap":
-        yield "engine.preemption swap: vLLM computes a preempted request again"
-    if engine.admission == "no_eviction":
-        yield "engine.admission no_eviction: vLLM takes KV blocks as they are needed"
-    if engine.batch_wait is not None:
-        yield "engine.batch_wait: vLLM lets prompts in at once"
+    target = served.spec.target
+    yield from _admits_at_once(served, "vLLM")
     if target.expert_parallel not in (1, target.num_gpus):
         yield f"target.expert_parallel {target.expert_parallel}: vLLM spreads experts over all {target.num_gpus} GPUs"
 
 
 def _sglang_settings(served: Served) -> Iterator[str]:
-    engine = served.spec.engine
-    if engine.scheduler == "shortest_prompt":
-        yield "engine.scheduler shortest_prompt: SGLang has fcfs and priority"
-    if engine.preemption == "swap":
-        yield "engine.preemption swap: SGLang computes a retracted request again"
-    if engine.admission == "no_eviction":
-        yield "engine.admission no_eviction: SGLang takes KV as it is needed"
-    if engine.batch_wait is not None:
-        yield "engine.batch_wait: SGLang lets prompts in at once"
+    yield from _admits_at_once(served, "SGLang")
+
+
+def _admits_at_once(served: Served, engine: str) -> Iterator[str]:
+    """What an engine lacks that takes KV as it is needed, and computes again what it took too much for."""
+    asked = served.spec.engine
+    if asked.scheduler == "shortest_prompt":
+        yield f"engine.scheduler shortest_prompt: {engine} has fcfs and priority"
+    if asked.preemption == "swap":
+        yield f"engine.preemption swap: {engine} computes a preempted request again"
+    if asked.admission == "no_eviction":
+        yield f"engine.admission no_eviction: {engine} takes KV as it is needed"
+    if asked.batch_wait is not None:
+        yield f"engine.batch_wait: {engine} lets prompts in at once"
 
 
 def _trtllm_settings(served: Served) -> Iterator[str]:

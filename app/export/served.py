@@ -20,6 +20,8 @@ ENGINES = ("vllm", "sglang", "trtllm")
 """Engines for which a deployment is written."""
 MODEL, DRAFT, PORT = "$MODEL", "$DRAFT", "$PORT"
 """Variables of a script, inside words of a command."""
+USUAL_PORT = "8000"
+"""Port, where none is set."""
 _PUBLISHED = re.compile(r"(?!none/)[\w.-]+/[\w.-]+")
 """A name on Hugging Face."""
 
@@ -105,11 +107,6 @@ def published_id(model: str) -> str | None:
     """Name of a catalog's model on Hugging Face; None where it has none."""
     known = load_model(model).hf_id
     return known if _PUBLISHED.fullmatch(known) else None
-
-
-def draft_id(draft: Draft | None) -> str | None:
-    """The same of a draft: heads have no name in the catalog."""
-    return None if draft is None or draft.model is None else published_id(draft.model)
 
 
 def least_varied(tokens_per_step: float, draft_tokens: int) -> tuple[float, ...]:

@@ -10,8 +10,8 @@ from math import floor
 from typing import Any
 
 from app.export.command import EngineCommand
-from app.export.formats import kv_name, quantised_on_loading
-from app.export.left_out import drafts_left_out
+from app.export.formats import format_flags, quantised_on_loading
+from app.export.left_out import told_of
 from app.export.served import DRAFT, MODEL, PORT, Served
 from simulator.catalog.load import load_engine, load_gpu
 from simulator.spec.draft import Draft
@@ -30,10 +30,11 @@ def command(served: Served, *, synthetic: bool = False) -> EngineCommand:
     synthetic: drafts are accepted as often as in the deployment, whatever they say.
     """
     words = ["python", "-m", "sglang.launch_server", "--model-path", MODEL, "--port", PORT]
-    words += [*_parallel(served), *_formats(served), *_engine(served)]
-    speculation, draft = served.spec.speculation, served.draft
-    if speculation.kind == "none" or draft is None or not served.draft_tokens or list(drafts_left_out(served)):
+    words += [*_parallel(served), *format_flags(served), *_engine(served)]
+    told = told_of(served)
+    if told is None:
         return EngineCommand(tuple(words))
+    speculation, draft = told
     words += _speculation(speculation, draft)
     adaptive = adaptive_config(speculation)
     if adaptive is None:
@@ -50,16 +51,6 @@ def _parallel(served: Served) -> Iterator[str]:
         yield from ("--dp-size", str(target.data_parallel), "--enable-dp-attention")
     if target.expert_parallel > 1:
         yield from ("--ep-size", str(target.expert_parallel))
-
-
-def _formats(served: Served) -> Iterator[str]:
-    target = served.spec.target
-    if target.weights == "fp32":
-        yield from ("--dtype", "float32")
-    quantised = quantised_on_loading("sglang", target.weights)
-    if quantised is not None:
-        yield from ("--quantization", quantised)
-    yield from ("--kv-cache-dtype", kv_name("sglang", target.kv))
 
 
 def _engine(served: Served) -> Iterator[str]:

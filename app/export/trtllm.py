@@ -11,7 +11,7 @@ import yaml
 
 from app.export.command import EngineCommand
 from app.export.formats import kv_name
-from app.export.left_out import drafts_left_out
+from app.export.left_out import told_of
 from app.export.served import DRAFT, MODEL, PORT, Served
 from simulator.catalog.load import load_engine
 from simulator.spec.draft import Draft
@@ -66,9 +66,9 @@ def config(served: Served) -> dict[str, Any]:
     if engine.batch_wait is not None:
         found["batch_wait_timeout_iters"] = engine.batch_wait.steps
         found["batch_wait_max_tokens_ratio"] = engine.batch_wait.budget_share
-    speculation, draft = served.spec.speculation, served.draft
-    if speculation.kind != "none" and draft and served.draft_tokens and not list(drafts_left_out(served)):
-        found["speculative_config"] = speculative_config(served, speculation, draft)
+    told = told_of(served)
+    if told is not None:
+        found["speculative_config"] = speculative_config(served, *told)
     return found
 
 
@@ -104,6 +104,7 @@ def _decoding(draft: Draft) -> dict[str, Any]:
 
 def _synthetic(served: Served) -> dict[str, str]:
     """Accepted draft tokens, the bonus token not counted."""
-    if served.draft is None or served.draft.ngram is not None or list(drafts_left_out(served)):
+    told = told_of(served)
+    if told is None or told[1].ngram is not None:
         return {}
     return {"TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS": f"{served.tokens_per_step - 1.0:.4g}"}

@@ -9,8 +9,8 @@ from math import ceil
 from typing import Any
 
 from app.export.command import EngineCommand
-from app.export.formats import kv_name, quantised_on_loading
-from app.export.left_out import drafts_left_out
+from app.export.formats import format_flags, kv_name, quantised_on_loading
+from app.export.left_out import told_of
 from app.export.served import DRAFT, MODEL, PORT, Served
 from simulator.catalog.load import load_engine, load_gpu
 from simulator.spec.draft import Draft
@@ -32,8 +32,8 @@ def command(served: Served, *, synthetic: bool = False) -> EngineCommand:
 
 def arguments(served: Served, *, synthetic: bool = False) -> list[str]:
     """The flags without the model, its port and its split, which a chart sets itself."""
-    words = [*_formats(served), *_engine(served)]
-    config = None if list(drafts_left_out(served)) else speculative_config(served, synthetic=synthetic)
+    words = [*format_flags(served), *_engine(served)]
+    config = speculative_config(served, synthetic=synthetic)
     return words if config is None else [*words, "--speculative-config", json.dumps(config)]
 
 
@@ -42,16 +42,6 @@ def _split(served: Served) -> Iterator[str]:
     yield from ("--tensor-parallel-size", str(target.tensor_parallel))
     if target.data_parallel > 1:
         yield from ("--data-parallel-size", str(target.data_parallel))
-
-
-def _formats(served: Served) -> Iterator[str]:
-    target = served.spec.target
-    if target.weights == "fp32":
-        yield from ("--dtype", "float32")
-    quantised = quantised_on_loading("vllm", target.weights)
-    if quantised is not None:
-        yield from ("--quantization", quantised)
-    yield from ("--kv-cache-dtype", kv_name("vllm", target.kv))
 
 
 def _engine(served: Served) -> Iterator[str]:
@@ -83,10 +73,11 @@ def memory_share(served: Served) -> float:
 
 
 def speculative_config(served: Served, *, synthetic: bool) -> dict[str, Any] | None:
-    """`--speculative-config`; None without drafts."""
-    speculation, draft = served.spec.speculation, served.draft
-    if speculation.kind == "none" or draft is None or not served.draft_tokens:
+    """`--speculative-config`; None without drafts that vLLM can be told of."""
+    told = told_of(served)
+    if told is None:
         return None
+    speculation, draft = told
     config = _method(served, draft) | {"num_speculative_tokens": served.draft_tokens} | _by_batch(speculation)
     if synthetic and draft.ngram is None:
         rates = [round(rate, 4) for rate in served.rates]
