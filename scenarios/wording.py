@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, get_origin
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -49,6 +49,7 @@ _ELSEWHERE = {
     **dict.fromkeys(FILE_KEYS, "stands at the top of the file"),
     **dict.fromkeys(DEPLOYMENT_KEYS, "stands directly in a deployment"),
 }
+_NO_MAPPING = ("model_type", "dict_type", "model_attributes_type")
 _ENTRIES = "; in braces a comma begins the next entry: write `key: value`, and decimals with a point"
 
 
@@ -84,9 +85,11 @@ def problems_of(error: ValidationError, root: Node) -> Iterator[Problem]:
     faults = [fault for details in error.errors(include_url=False) if (fault := _fault(details, data)) is not None]
     misspelt = set(_misspelt(faults))
     for fault in faults:
-        if fault.error["type"] == "missing" and fault.path in misspelt:
+        if (fault.error["type"] == "missing" and fault.path in misspelt) or _counts_only_the_good(fault):
             continue
         message, path = WORDINGS.get(fault.error["type"], _as_it_says)(fault), fault.path
+        if _is_one_level_up(fault):
+            path = path[:-1]
         if fault.error["type"] == "union_tag_invalid":
             path = (*path, tag(child_type(fault.parent, fault.key)) or "kind")
         if not path and (named := re.match(r"deployments\.(.{1,80}?): ", message)):
@@ -101,6 +104,17 @@ def _misspelt(faults: Iterable[Fault]) -> Iterator[Path]:
         if fault.error["type"] == "extra_forbidden":
             meant = (OURS.get(fault.key.lower()), nearest(fault.key, entry_types(fault.parent)))
             yield from ((*fault.path[:-1], name) for name in meant if name)
+
+
+def _counts_only_the_good(fault: Fault) -> bool:
+    """Whether a list is called too short only because an entry is wrong, which is told."""
+    return fault.error["type"] == "too_short" and len(fault.value) >= fault.error["ctx"]["min_length"]
+
+
+def _is_one_level_up(fault: Fault) -> bool:
+    """Whether what an entry of a mapping takes stands in the mapping itself, as survival without its class."""
+    is_entry = fault.error["type"] in _NO_MAPPING and get_origin(fault.parent) is dict
+    return is_entry and fault.key in entry_types(child_type(fault.parent, fault.key))
 
 
 def _fault(details: ErrorDetails, data: Any) -> Fault | None:
@@ -226,6 +240,9 @@ def _no_kind(fault: Fault) -> str:
 
 def _no_mapping(fault: Fault) -> str:
     fields = entry_types(child_type(fault.parent, fault.key)) if fault.path else entry_types(Scenario)
+    if _is_one_level_up(fault):
+        above, name = ("a class, or all", "all") if fault.path[-2] == "acceptance" else ("a name of yours", "NAME")
+        return f"{fault.key} stands one level deeper, under {above}: write {{{name}: {{{fault.key}: …}}}}"
     if fields:
         return f"{shown(fault.value)}: a mapping is needed of {', '.join(fields)}"
     words = _words(fault)
@@ -252,9 +269,7 @@ WORDINGS: dict[str, Callable[[Fault], str]] = {
     "literal_error": _not_listed,
     "union_tag_invalid": _unknown_kind,
     "union_tag_not_found": _no_kind,
-    "model_type": _no_mapping,
-    "dict_type": _no_mapping,
-    "model_attributes_type": _no_mapping,
+    **dict.fromkeys(_NO_MAPPING, _no_mapping),
     "value_error": _rule,
     "string_pattern_mismatch": _name,
 }

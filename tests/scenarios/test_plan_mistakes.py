@@ -61,6 +61,15 @@ def test_a_mistake_in_the_question_is_told_with_its_line(line, said):
     assert f"chat.yaml:{line_of(text, line)}: {said}" in str(error.value)
 
 
+@pytest.mark.parametrize(("hours", "said"), [("[-1, 1]", "hours.0: -1: "), ("[1]", "hours: [1]: List should have at")])
+def test_a_list_is_called_too_short_only_where_it_is(hours, said):
+    with pytest.raises(ScenarioError) as error:
+        plan_of(f"{CHAT}plan:\n  fleet: {{hours: {hours}}}\n")
+
+    assert f"plan.fleet.{said}" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
 def test_a_value_that_is_none_is_a_mistake_and_not_left_out():
     text = varied(gpu=["h200-sxm", "h2000"])
 
