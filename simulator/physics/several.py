@@ -5,7 +5,7 @@ Which draft a sequence has is random: a step is priced at its expectation.
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from math import factorial, lgamma, log, log1p, prod
+from math import factorial, lgamma, log, log1p
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,7 @@ def _routed(
     used = [(costs[name], share) for name, share in part.items() if share > 0.0]
     alone = [cache(cost.passes) for cost, _ in used]
 
+    @cache
     def passes(sequences: int, draft_tokens: int) -> Affine:
         tables = [[one(mine, draft_tokens) for mine in range(sequences + 1)] for one in alone]
         return _dealt_out(tables, [share for _, share in used], streams)
@@ -160,9 +161,11 @@ def expected_together(seconds: Sequence[Floats], shares: Sequence[float], stream
     total = float(sum(p @ t for p, t in zip(chances, seconds, strict=True)))
     if streams.kind == "series":
         return total
-    below = _all_below if sequences <= EXACT_SEQUENCES else _independently_below
     ends = np.unique(np.concatenate(seconds))
-    done = np.array([below(seconds, shares, chances, end) for end in ends])
+    if sequences <= EXACT_SEQUENCES:
+        done = np.array([_all_below(seconds, shares, end) for end in ends])
+    else:
+        done = _independently_below(seconds, chances, ends)
     longest = float(ends @ np.diff(done, prepend=0.0))
     return longest + streams.contention * (total - longest)
 
@@ -182,7 +185,7 @@ def binomial(trials: int, chance: float) -> Floats:
     return np.asarray(found / found.sum(), dtype=np.float64)
 
 
-def _all_below(seconds: Sequence[Floats], shares: Sequence[float], chances: Sequence[Floats], end_s: float) -> float:
+def _all_below(seconds: Sequence[Floats], shares: Sequence[float], end_s: float) -> float:
     """Chance that every draft is done by then: the multinomial's terms that are, summed as a product of series."""
     sequences = len(seconds[0]) - 1
     factorials = np.array([float(factorial(m)) for m in range(sequences + 1)])
@@ -193,8 +196,14 @@ def _all_below(seconds: Sequence[Floats], shares: Sequence[float], chances: Sequ
     return float(product[sequences] * factorials[sequences])
 
 
-def _independently_below(
-    seconds: Sequence[Floats], shares: Sequence[float], chances: Sequence[Floats], end_s: float
-) -> float:
-    """The same with drafts whose loads are independent of each other."""
-    return prod(float(p[table <= end_s].sum()) for p, table in zip(chances, seconds, strict=True))
+def _independently_below(seconds: Sequence[Floats], chances: Sequence[Floats], ends_s: Floats) -> Floats:
+    """The same of many times, with drafts whose loads are independent of each other.
+
+    chances: by draft, of 0, 1, … n sequences. [0 to 1]
+    """
+    done = np.ones(ends_s.size)
+    for table, chance in zip(seconds, chances, strict=True):
+        order = table.argsort()
+        at_most = np.concatenate(([0.0], chance[order].cumsum()))
+        done *= at_most[table[order].searchsorted(ends_s, side="right")]
+    return done

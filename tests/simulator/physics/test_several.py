@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.physics.several import EXACT_SEQUENCES, expected_together
+from simulator.physics.several import EXACT_SEQUENCES, binomial, expected_together
 from simulator.spec.combine import ParallelStreams, Series
 from tests.simulator.physics.speculating import EAGLE3, PROMPT, SMALL, chain, decode, draft_s, step_model
 
@@ -51,6 +51,15 @@ def test_beyond_the_exact_batch_the_longest_draft_hardly_jumps():
     )
 
     assert independent == pytest.approx(exact, rel=0.01)
+
+
+def test_beyond_the_exact_batch_each_draft_has_its_load_whatever_the_others_have():
+    shares, rng = (0.7, 0.3), np.random.default_rng(3)
+    seconds = [rng.uniform(1.0, 2.0, EXACT_SEQUENCES + 2) for _ in shares]
+    first, second = (binomial(EXACT_SEQUENCES + 1, share) for share in shares)
+
+    longest = expected_together(seconds, shares, ParallelStreams(kind="parallel", contention=0.0))
+    assert longest == pytest.approx(np.sum(np.outer(first, second) * np.maximum.outer(*seconds)))
 
 
 def test_a_union_in_series_costs_the_sum_of_its_drafts():
