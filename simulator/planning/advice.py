@@ -23,8 +23,7 @@ from simulator.spec.placement import Colocated, Dedicated, Placement
 from simulator.spec.scenario import Scenario
 
 SHARED_BY = (1, 2, 4, 8)
-"""Replicas that share a pool of draft GPUs which is only looked at, up to the deployment's; several drafts have a pool
-for each replica, for their queue takes seconds to solve."""
+"""Replicas that share a pool of draft GPUs which is only looked at, up to the deployment's."""
 
 LinkName = Literal["nvlink", "pcie", "internode"]
 
@@ -64,9 +63,8 @@ def _other_placements(spec: Deployment) -> list[Placement]:
     """Placements to hold the deployment's own against."""
     if spec.draft_pool is not None:
         return [Colocated(kind="colocated")]
-    drafts = spec.speculation.drafts.values()
-    gpus = sum(draft.tensor_parallel for draft in drafts)
-    shares = [n for n in SHARED_BY if n == 1 or (len(drafts) == 1 and n <= spec.replicas)]
+    gpus = sum(draft.tensor_parallel for draft in spec.speculation.drafts.values())
+    shares = [n for n in SHARED_BY if n <= spec.replicas]
     return [Dedicated(kind="dedicated", gpus=gpus, shared_by=n, link=_link(spec, gpus, n)) for n in shares]
 
 

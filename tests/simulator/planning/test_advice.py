@@ -86,3 +86,9 @@ def test_each_gpu_type_is_held_against_every_other_by_its_cheapest_deployment():
     pairs = {(tie["winner"], tie["other"]) for tie in price_ties(rows)}
 
     assert pairs == {("c", "b"), ("c", "cheap"), ("b", "cheap")}
+
+
+def test_several_drafts_may_share_a_pool_between_replicas():
+    drafts = load_scenario("multi_draft_code_math_prose").points[0].scenario
+
+    assert placement_advice(drafts, "b200-union")["other"]["placement"]["shared_by"] > 1
