@@ -3,11 +3,8 @@
 A row that cannot be predicted says why. It imports neither torch nor the engine.
 """
 
-import multiprocessing
-import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, as_completed
 from dataclasses import fields, replace
 from functools import lru_cache
 from math import isfinite, nan
@@ -21,6 +18,7 @@ from calibration.protocol import Measured, Protocol
 from calibration.rows import Case, case_of, deployment_of, skip_reason
 from calibration.serving_csv import ServingRow, read_serving
 from calibration.versions import older
+from scenarios.executors import cores, workers
 from simulator.catalog.load import load_model, load_profile
 from simulator.errors import SimulatorError
 from simulator.physics.ledger import memory_ledger
@@ -71,14 +69,9 @@ def validate(path: Path, jobs: int | None = 1, progress: Progress | None = None)
     """
     rows = read_serving(path)
     tell = progress or (lambda done, total: None)
-    wanted = min(jobs or _cores(), len(rows))
-    if wanted == 1 or (jobs is None and len(rows) <= FEW_ROWS):
-        outcomes = []
-        for done, row in enumerate(rows):
-            tell(done, len(rows))
-            outcomes.append(outcome(row))
-    else:
-        outcomes = _side_by_side(rows, wanted, tell)
+    few = jobs is None and len(rows) <= FEW_ROWS
+    with workers(1 if few else min(jobs or cores(), len(rows))) as pool:
+        outcomes = _one_by_one(rows, tell) if pool is None else _side_by_side(rows, pool, tell)
     tell(len(rows), len(rows))
     return Validation(str(path), outcomes)
 
@@ -190,50 +183,28 @@ def _remembered_model(deployment: str, old_kernels: bool) -> CatalogStepModel:
     return step_model_with(older(profile) if profile is not None and old_kernels else profile, spec)
 
 
-# Processes.
+def _one_by_one(rows: Sequence[ServingRow], tell: Progress) -> list[Outcome]:
+    found = []
+    for done, row in enumerate(rows):
+        tell(done, len(rows))
+        found.append(outcome(row))
+    return found
 
 
-def _side_by_side(rows: Sequence[ServingRow], jobs: int, tell: Progress) -> list[Outcome]:
+def _side_by_side(rows: Sequence[ServingRow], pool: Executor, tell: Progress) -> list[Outcome]:
     """All rows by several processes, the long ones first so that none is left over at the end."""
     found: dict[int, Outcome] = {}
     order = sorted(range(len(rows)), key=lambda i: -_weight(rows[i]))
-    with _Workers(jobs) as pool:
-        futures = {pool.submit(outcome, rows[i]): i for i in order}
-        for done, future in enumerate(as_completed(futures)):
-            tell(done, len(rows))
-            found[futures[future]] = future.result()
+    futures = {pool.submit(outcome, rows[i]): i for i in order}
+    for done, future in enumerate(as_completed(futures)):
+        tell(done, len(rows))
+        found[futures[future]] = future.result()
     return [found[i] for i in range(len(rows))]
 
 
 def _weight(row: ServingRow) -> float:
     """How long a row takes, in proportion."""
     return row.concurrency * row.osl**0.5 if isfinite(row.concurrency) else 1e6
-
-
-class _Workers:
-    """Processes that an interrupt or error ends at once."""
-
-    def __init__(self, jobs: int) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_leave_interrupts)
-
-    def __enter__(self) -> ProcessPoolExecutor:
-        return self._pool
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        self._pool.shutdown(wait=error is None, cancel_futures=error is not None)
-        if error is not None:
-            for process in multiprocessing.active_children():
-                process.terminate()
-
-
-def _leave_interrupts() -> None:
-    """Ctrl-C is for the main process, which then ends the workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def predicted(validation: Validation) -> Iterator[Outcome]:
