@@ -134,7 +134,11 @@ def plan_lines(found: Found) -> Iterator[Line]:
 
 def _of_choice(found: Found, choice: Point, runner_up: Point | None) -> Iterator[Line]:
     if choice["users_served"] is not None:
-        yield "Users", f"up to {count(choice['users_served'])} at its capacity, if answers stay as fast", ""
+        yield (
+            "Users",
+            f"up to {count(choice['users_served'])} at its capacity, headroom left free, if answers stay as fast",
+            "",
+        )
     yield from sentences("Confidence", found["confidence"])
     yield from sentences("Bound by", found["binds"])
     if runner_up is not None:

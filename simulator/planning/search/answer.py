@@ -104,10 +104,13 @@ def _point(result: PlanResult, point: Point) -> dict[str, Any]:
 
 
 def _users_served(question: Plan, row: Mapping[str, Any], capacity: float | None) -> float | None:
-    """Users whose cycle of thinking and waiting brings the capacity, if answers stay as fast as they are."""
+    """Users whose cycle of thinking and waiting brings the capacity, if answers stay as fast as they are.
+
+    The headroom stays free.
+    """
     if question.users is None or capacity is None or not row:
         return None
-    return capacity * (question.users.think_s + float(row["e2e_s"]["mean"]))
+    return capacity * (1.0 - question.headroom) * (question.users.think_s + float(row["e2e_s"]["mean"]))
 
 
 def _replicated(point: Point) -> dict[str, Any]:

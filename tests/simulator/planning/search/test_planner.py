@@ -190,6 +190,15 @@ def test_users_are_told_how_many_are_served():
     assert chosen["offered_req_per_s"] * (1.0 + chosen["e2e_s"]["mean"]) == pytest.approx(100, rel=0.1)
 
 
+def test_users_that_are_served_leave_the_headroom_free():
+    asked = small.question(users={"count": 100, "think_s": 1.0}, headroom=0.4).model_copy(update={"confirm": 0})
+    found = plan_json(plan(small.scenario(), asked))
+    chosen = next(one for one in found["points"] if one["name"] == found["choice"])
+
+    brings = chosen["users_served"] / (1.0 + chosen["e2e_s"]["mean"])
+    assert brings == pytest.approx(0.6 * chosen["capacity_req_per_s"])
+
+
 def test_the_provenance_is_of_what_is_told(result):
     told = {result.choice.name, result.runner_up.name, *result.pareto}
 
