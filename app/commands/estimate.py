@@ -25,7 +25,7 @@ def estimate(
     sets: Sets = None,
     surface: WhenToSpeculate = False,
     sensitivity: Sensitivity = False,
-    draws: Draws = 200,
+    draws: Draws = None,
     within: Within = None,
     bursts: Bursts = False,
     jobs: Jobs = None,
@@ -47,11 +47,16 @@ def estimate(
     from app.results import exit_code
     from app.show import show
 
+    varied = sensitivity or bool(within) or bursts
+    if surface and varied:
+        raise typer.BadParameter("shows no sensitivity: ask for one of the two", param_hint="--surface")
+    if draws is not None and not varied:
+        raise typer.BadParameter("draws for a sensitivity: add --sensitivity", param_hint="--draws")
     loaded = load(file, sets or ())
     if surface:
         show_surfaces(loaded, as_json=as_json)
         return
-    if sensitivity or within or bursts:
+    if varied:
         show_sensitivity(loaded, Asked(draws, within or (), bursts, jobs, quiet), as_json=as_json)
         return
     summary = estimated(loaded, jobs, quiet=quiet)

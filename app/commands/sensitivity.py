@@ -17,7 +17,8 @@ Sensitivity = Annotated[
     ),
 ]
 Draws = Annotated[
-    int, typer.Option("--draws", metavar="N", min=0, help="With --sensitivity: draws of all inputs; 0: none.")
+    int | None,
+    typer.Option("--draws", metavar="N", min=0, help="With --sensitivity: draws of all inputs (200); 0: none."),
 ]
 Within = Annotated[
     list[str] | None,
@@ -36,7 +37,8 @@ Bursts = Annotated[
 class Asked:
     """How inputs are varied."""
 
-    draws: int
+    draws: int | None
+    """Of all inputs together; None: the usual number."""
     within: Sequence[str]
     """`INPUT=LOW..HIGH`"""
     bursts: bool
@@ -51,13 +53,14 @@ def show_sensitivity(loaded: "LoadedScenario", asked: Asked, *, as_json: bool) -
     from app.progress import ProgressBar
     from app.tables.sensitivity import sensitivity_table, stability_block
     from scenarios.executors import workers
-    from simulator.planning.sensitivity import sensitivity
+    from simulator.planning.sensitivity import DRAWS, sensitivity
 
     within = read_within(asked.within)
-    alone = not asked.draws and not asked.bursts
+    draws = DRAWS if asked.draws is None else asked.draws
+    alone = not draws and not asked.bursts
     with workers(1 if alone else asked.jobs) as executor, ProgressBar(quiet=asked.quiet) as bar:
         found = sensitivity(
-            loaded.points[0].scenario, executor, bar.update, draws=asked.draws, within=within, bursts=asked.bursts
+            loaded.points[0].scenario, executor, bar.update, draws=draws, within=within, bursts=asked.bursts
         ).as_json()
     if as_json:
         print_json(found)

@@ -163,6 +163,21 @@ def test_a_wrong_interval_is_told_with_the_way_out(small, within, said):
     assert said in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--draws", "50"), "add --sensitivity"),
+        (("--surface", "--draws", "50"), "add --sensitivity"),
+        (("--surface", "--bursts"), "ask for one of the two"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(small, options, said):
+    result = toys.call("estimate", small, *options)
+
+    assert result.exit_code == 2
+    assert said in " ".join(result.stderr.split())
+
+
 def test_where_nothing_holds_there_is_no_tornado(small):
     result = toys.call("estimate", small, "--sensitivity", "--set", "slo.ttft_s.p95=0.00001")
 
