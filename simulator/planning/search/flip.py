@@ -33,7 +33,7 @@ def flips(field: Field, choice: Point, points: Sequence[Point]) -> list[dict[str
     """Conditions under which something else would be bought, each with a sentence.
 
     The price ratio at which the cheapest of another GPU type costs the same; the tokens per step at which plain
-    decoding does, or speculation where the choice has none; the load above which one more replica is needed.
+    decoding does, or speculation where the choice has none; the loads at which it takes a replica more, or less.
     """
     others = [point for point in points if point.holds and point.cost * ROUNDING >= choice.cost]
     rivals = (runner_up(field, choice, others, same_gpu=False), _otherwise(field, choice, others))
@@ -74,9 +74,15 @@ def _load(field: Field, choice: Point) -> Iterator[dict[str, Any]]:
     now, capacity = choice.offered_req_per_s, choice.capacity_req_per_s
     if now is None or capacity is None:
         return
-    tie = capacity * (1.0 - field.asked.headroom)
+    tie, fewer = capacity * (1.0 - field.asked.headroom), None
     sentence = f"one more replica is needed above about {tie:.3g} requests/s (now {now:.3g})"
-    yield {"kind": "load", "now": now, "tie": tie, "first_order": True, "sentence": sentence, "against": None}
+    if choice.replicas is not None and choice.replicas > 1:
+        fewer = min(tie * (choice.replicas - 1) / choice.replicas, now)
+        sentence += f", one less would do below about {fewer:.3g}"
+    yield {
+        "kind": "load", "now": now, "tie": tie, "tie_of_one_less": fewer, "first_order": True, "sentence": sentence,
+        "against": None,
+    }  # fmt: skip
 
 
 def binds(choice: Point) -> dict[str, Any]:

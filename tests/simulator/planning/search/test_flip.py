@@ -66,6 +66,14 @@ def test_one_more_replica_is_needed_where_the_capacity_less_its_headroom_ends():
     assert (found["kind"], found["now"], found["tie"]) == ("load", 60.0, pytest.approx(64.0))
 
 
+@pytest.mark.parametrize(("replicas", "expected"), [(4, 60.0), (3, pytest.approx(80.0 * 2 / 3)), (1, None)])
+def test_one_replica_less_would_do_below_its_part_of_the_capacity_and_never_at_the_load(replicas, expected):
+    found = kinds(point("h200", 12.0, replicas))["load"]
+
+    assert found["tie_of_one_less"] == expected
+    assert ("one less would do" in found["sentence"]) == (expected is not None)
+
+
 def test_what_is_cheaper_but_was_not_confirmed_flips_nothing():
     assert list(kinds(point("h200", 12.0), point("b200", 9.0))) == ["load"]
 
