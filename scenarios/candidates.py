@@ -17,6 +17,7 @@ from simulator.spec.scenario import Scenario
 
 MOST_CANDIDATES = 10_000
 LONGEST_NAME = 80
+"""Characters that a `Name` of the specs has at most."""
 
 SHORT = {
     "tensor_parallel": "tp",

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from scenarios.columns import ROWS_AT_ONCE
+
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """First characters that make a spreadsheet compute a cell."""
-ROWS_AT_ONCE = 2000
-"""Rows that are held in memory."""
 
 
 def cell(value: Any) -> Any:

@@ -12,8 +12,8 @@ from scenarios.catalog_names import unknown_names
 from scenarios.config_paths import with_absolute_configs
 from scenarios.files import Source, read_source
 from scenarios.possible import impossible
+from scenarios.problems import ENOUGH, Problem, dotted, fail, shown
 from scenarios.problems import Path as TreePath
-from scenarios.problems import Problem, dotted, fail, shown
 from scenarios.resolve import resolve_extends
 from scenarios.sets import apply_sets
 from scenarios.shape import FILE_KEYS
@@ -26,7 +26,6 @@ from simulator.spec.scenario import Scenario
 from simulator.spec.workload import Workload
 
 _TRACE = ("workload", "arrivals", "file")
-_ENOUGH_PROBLEMS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ def load_scenario(path_or_name: str | Path, sets: Sequence[str] = (), text: str 
         scenario = _check_point(file, source, checked, problems)
         if scenario is not None:
             loaded.append(Point(label, scenario))
-        elif len(problems) > _ENOUGH_PROBLEMS:
+        elif len(problems) > ENOUGH:
             break
     if problems:
         fail(problems)

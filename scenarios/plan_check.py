@@ -9,14 +9,13 @@ from pydantic import ValidationError
 from scenarios.candidates import Candidate
 from scenarios.catalog_names import misnamed, unpriced
 from scenarios.possible import impossible_deployment
-from scenarios.problems import Problem
+from scenarios.problems import ENOUGH, Problem
 from scenarios.wording import problems_of
 from scenarios.yaml_nodes import Node, plain
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
 from simulator.spec.workload import Workload
 
-_ENOUGH_PROBLEMS = 200
 _MOST_OF_AN_OFFER = 3
 """Reasons that are told of an offer of which nothing is possible."""
 
@@ -53,7 +52,7 @@ class CandidateCheck:
             deployment = self._one(candidate)
             if deployment is not None:
                 possible[candidate.name] = deployment
-            if len(self.mistakes) > _ENOUGH_PROBLEMS:
+            if len(self.mistakes) > ENOUGH:
                 break
         kept = {candidate.offer for candidate in found if candidate.name in possible}
         for offer, told in self._told.items():

@@ -8,21 +8,19 @@ runs/plan-<scenario>-<hash8>/
     plan.json               what came of it; written last, so that where it is the rest is whole
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from scenarios.candidates import LONGEST_NAME
 from scenarios.columns import write_parquet
 from scenarios.plan_file import LoadedPlan
-from scenarios.store import HASH_DIGITS, RunFolder, point_hash, to_yaml
+from scenarios.store import RunFolder, digest_of, point_hash, to_yaml
 
 PLAN_VERSION = 1
 """Part of every plan's hash: raised when plan.json changes its shape."""
-
-LONGEST_NAME = 80
 
 Found = dict[str, Any]
 """What came of a plan, in the shape of `plan --json`."""
@@ -30,9 +28,8 @@ Found = dict[str, Any]
 
 def plan_folder(out: Path, loaded: LoadedPlan) -> RunFolder:
     """The folder of a plan, by all that its answer follows from."""
-    asked = f"{point_hash(loaded.scenario)} {loaded.plan.model_dump_json()} {PLAN_VERSION}"
-    digest = hashlib.sha256(asked.encode()).hexdigest()[:HASH_DIGITS]
-    return RunFolder(out, f"plan-{loaded.name}", digest)
+    asked = digest_of(point_hash(loaded.scenario), loaded.plan.model_dump_json(), str(PLAN_VERSION))
+    return RunFolder(out, f"plan-{loaded.name}", asked)
 
 
 def find_plan(folder: RunFolder) -> Found | None:

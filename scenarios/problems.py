@@ -11,6 +11,8 @@ Path = tuple[str | int, ...]
 """Keys and list positions from the root of a file to a place in it."""
 
 MAX_SHOWN = 100
+ENOUGH = 200
+"""Problems after which no further points or candidates are checked: more than are shown, some are told once."""
 
 
 @dataclass(frozen=True, order=True, slots=True)

@@ -50,7 +50,7 @@ def point_hash(scenario: Scenario) -> str:
     arrivals = document["workload"]["arrivals"]
     if arrivals["kind"] == "trace":
         arrivals["file"] = _trace_digest(Path(arrivals["file"]))
-    return _digest(json.dumps(document), catalog_hash(), code_hash(), str(STORE_VERSION))
+    return digest_of(json.dumps(document), catalog_hash(), code_hash(), str(STORE_VERSION))
 
 
 def run_hash(loaded: LoadedScenario) -> str:
@@ -60,20 +60,20 @@ def run_hash(loaded: LoadedScenario) -> str:
 
 def hash_of_points(hashes: list[str], loaded: LoadedScenario) -> str:
     """The hash of a scenario file whose points' hashes are known."""
-    return _digest(*hashes, *loaded.asserts)
+    return digest_of(*hashes, *loaded.asserts)
 
 
 @cache
 def catalog_hash() -> str:
     """Hash of the catalog's content, measured profiles and the user's own entries included."""
     own = [part for file in own_files(tuple(NOUNS)) for part in (f"{file.parent.name}/{file.name}", _file_digest(file))]
-    return _digest(*(part for file in _simulator_files() if file.suffix != ".py" for part in _named(file)), *own)
+    return digest_of(*(part for file in _simulator_files() if file.suffix != ".py" for part in _named(file)), *own)
 
 
 @cache
 def code_hash() -> str:
     """Hash of the simulator's code: a version number alone does not tell two working trees apart."""
-    return _digest(*(part for file in _simulator_files() if file.suffix == ".py" for part in _named(file)))
+    return digest_of(*(part for file in _simulator_files() if file.suffix == ".py" for part in _named(file)))
 
 
 def _simulator_files() -> list[Path]:
@@ -88,7 +88,8 @@ def _named(file: Path) -> tuple[str, str]:
     return "/".join(parts[len(parts) - parts[::-1].index("simulator") :]), _file_digest(file)
 
 
-def _digest(*parts: str) -> str:
+def digest_of(*parts: str) -> str:
+    """Hash of texts, each apart from the next."""
     whole = hashlib.sha256()
     for part in parts:
         whole.update(f"{len(part)}:".encode())
