@@ -18,12 +18,16 @@ Folder = Annotated[
 ]
 
 
-def checked_name(name: str) -> str:
-    """A name that an entry and its file can have."""
+def checked_name(name: str | None, out: Path | None) -> str | None:
+    """A name that an entry and its file can have; None where nothing is to be written, and so no folder is named."""
     from pydantic import TypeAdapter, ValidationError
 
     from simulator.spec.base import Name
 
+    if name is None:
+        if out is not None:
+            raise typer.BadParameter("holds the entry that is written: add --name NAME", param_hint="--out")
+        return None
     try:
         return str(TypeAdapter(Name).validate_python(name))
     except ValidationError:

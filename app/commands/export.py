@@ -30,7 +30,10 @@ Folder = Annotated[
 Scheduled = Annotated[
     bool, typer.Option("--schedule", help="Draft tokens by batch as advised, in place of the deployment's own.")
 ]
-Requests = Annotated[int, typer.Option("--requests", metavar="N", min=1, help="Requests of the benchmark.")]
+Requests = Annotated[
+    int | None,
+    typer.Option("--requests", metavar="N", min=1, help=f"With --out: requests of the benchmark ({REQUESTS})."),
+]
 
 
 def export(
@@ -39,7 +42,7 @@ def export(
     engine: EngineName = None,
     out: Folder = None,
     schedule: Scheduled = False,
-    requests: Requests = REQUESTS,
+    requests: Requests = None,
     sets: Sets = None,
     force: Overwrite = False,
     as_json: Json = False,
@@ -65,12 +68,14 @@ def export(
     from app.loading import load
     from simulator.planning.context import why_unfit
 
+    if requests is not None and out is None:
+        raise typer.BadParameter("requests of the benchmark that is written: add --out DIR", param_hint="--requests")
     scenario = load(file, sets or ()).points[0].scenario
     chosen = _chosen(scenario, deployment or [])
     unfit = {name: reason for name in chosen if (reason := why_unfit(scenario, name))}
     fitting = [name for name in chosen if name not in unfit]
     exports = [exported(scenario, name, engine, scheduled=schedule) for name in fitting]
-    shown = [_with_files(one, scenario, out, requests, force=force) for one in exports]
+    shown = [_with_files(one, scenario, out, requests or REQUESTS, force=force) for one in exports]
     found = {"scenario": scenario.name, "deployments": shown, "unfit": unfit, **_prices(scenario, fitting)}
     if as_json:
         print_json(found)

@@ -37,7 +37,7 @@ def model(
     from simulator.catalog.hub.config import read_config
     from simulator.catalog.hub.formats import read_format
 
-    found = read_config(file, None if name is None else checked_name(name))
+    found = read_config(file, checked_name(name, out))
     weights = read_format(file)
     told = _told(found, weights, name or str(file))
     written = None if name is None else write_entry("models", _dated(found), out, force=force)

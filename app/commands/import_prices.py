@@ -62,7 +62,7 @@ def prices(
     from app.console import print_json
     from calibration.importers.prices import Asked, read_prices
 
-    gpus, named = tuple(_known_gpus(gpu or [], "--gpu")), None if name is None else checked_name(name)
+    gpus, named = tuple(_known_gpus(gpu or [], "--gpu")), checked_name(name, out)
     asked = Asked(spot, region, gpus, _pairs(accelerator or []), cheapest, vcpus, memory_gb)
     found = read_prices(file, asked)
     day = (as_of or datetime.now()).date().isoformat()

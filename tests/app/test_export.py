@@ -126,6 +126,7 @@ def test_what_does_not_fit_is_told_and_nothing_else_is_code_3(file):
     [
         (("--deployment", "spek"), "--deployment spek: the scenario has plain, spec, copied"),
         (("--engine", "tgi"), "tgi is no engine to export to"),
+        (("--requests", "30"), "add --out DIR"),
     ],
 )
 def test_a_mistake_is_bad_input(file, options, says):

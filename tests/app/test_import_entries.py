@@ -55,6 +55,14 @@ def test_a_clusters_prices_are_the_users_own(place):
     assert [price["usd_per_gpu_hour"] for price in entry["prices"]] == [2.7, pytest.approx(2.26)]
 
 
+@pytest.mark.parametrize("what", [("prices", "vms.csv"), ("model", "config.json")])
+def test_a_folder_without_a_name_is_refused_not_ignored(place, what):
+    result = toys.call("import", *what, "--out", "mine")
+
+    assert result.exit_code == 2
+    assert "add --name NAME" in " ".join(result.stderr.split())
+
+
 def test_without_a_name_prices_are_only_shown(place):
     shown = toys.call("import", "prices", "vms.csv").stdout
 
