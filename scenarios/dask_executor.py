@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 from scenarios.workers import Call
@@ -100,21 +100,15 @@ def called(expected: Mapping[str, str], pickled: bytes) -> Any:
 def here() -> dict[str, str]:
     """What results follow from besides a scenario: versions, and hashes of code and catalog."""
     from scenarios.store import catalog_hash, code_hash
+    from simulator.planning.provenance import package_version
 
     return {
-        "specfleet": _version("specfleet"),
+        "specfleet": package_version(),
         "code": code_hash(),
         "catalog": catalog_hash(),
         "Python": ".".join(platform.python_version_tuple()[:2]),
-        "numpy": _version("numpy"),
+        "numpy": version("numpy"),
     }
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:
