@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import Executor
+from typing import NamedTuple
 
 from simulator.outcome.cost import bill_of
 from simulator.outcome.slo import verdict
@@ -10,6 +11,7 @@ from simulator.planning.curve import shortened
 from simulator.planning.fleet import fewest
 from simulator.planning.moved_costs import Costs
 from simulator.planning.swing import Bar, End, winner_at
+from simulator.planning.tasks import run_all
 from simulator.run import simulate_once
 from simulator.spec.arrivals import GammaArrivals, PoissonArrivals
 from simulator.spec.scenario import Scenario
@@ -36,13 +38,11 @@ def burst_bar(scenario: Scenario, starts: Mapping[str, int], winner: str, execut
     winner: who is the cheapest as far as the estimate knows.
     """
     factors = (1.0 / MORE_CLUMPED, 1.0, MORE_CLUMPED)
-    tasks = [
-        (clumped(shortened(scenario), factor), name, start) for factor in factors for name, start in starts.items()
-    ]
-    if executor is None:
-        found = [simulated_costs(*task) for task in tasks]
-    else:
-        found = [future.result() for future in [executor.submit(simulated_costs, *task) for task in tasks]]
+    found = run_all(
+        simulated_costs,
+        [Sought(clumped(shortened(scenario), factor), *start) for factor in factors for start in starts.items()],
+        executor,
+    )
     rows = [
         dict(zip(starts, found[part : part + len(starts)], strict=True)) for part in range(0, len(found), len(starts))
     ]
@@ -70,8 +70,18 @@ def clumped(scenario: Scenario, factor: float) -> Scenario:
     return scenario.model_copy(update={"workload": workload})
 
 
-def simulated_costs(scenario: Scenario, deployment: str, start: int) -> Costs:
+class Sought(NamedTuple):
+    """Whose fewest replicas are sought; picklable."""
+
+    scenario: Scenario
+    deployment: str
+    start: int
+    """Replicas to begin with."""
+
+
+def simulated_costs(sought: Sought) -> Costs:
     """What the fewest replicas cost that hold one run of the scenario."""
+    scenario, deployment, start = sought
 
     def holds(replicas: int) -> bool:
         records = simulate_once(scenario, deployment, 0, replicas=replicas)

@@ -16,6 +16,7 @@ from simulator.planning.economics import HOURS_PER_MONTH
 from simulator.planning.estimate import steady_cluster
 from simulator.planning.fleet_hours import Rates, load_shape, mixes, mixes_json, replicas_by_hour, spot_usd
 from simulator.planning.moved import only
+from simulator.planning.tasks import run_all
 from simulator.spec.deployment import Deployment
 from simulator.spec.fleet import Fleet, Job, PriceByGpu
 from simulator.spec.plan import Plan
@@ -155,16 +156,14 @@ def job_rates(scenario: Scenario, executor: Executor | None = None) -> dict[str,
     """Requests per second that a replica of each candidate gets through when nothing but work waits for it."""
     fitting = [name for name in scenario.deployments if not why_unfit(scenario, name)]
     parts = [fitting[start : start + CHUNK] for start in range(0, len(fitting), CHUNK)]
-    if executor is None:
-        found = [_rates(scenario, part) for part in parts]
-    else:
-        tasks = [executor.submit(_rates, only(scenario, part), part) for part in parts]
-        found = [task.result() for task in tasks]
+    found = run_all(_rates, [only(scenario, part) for part in parts], executor)
     return {name: rate for of in found for name, rate in of.items()}
 
 
-def _rates(scenario: Scenario, names: Sequence[str]) -> dict[str, float]:
-    return {name: steady_cluster(scenario, name).saturation() / scenario.deployments[name].replicas for name in names}
+def _rates(scenario: Scenario) -> dict[str, float]:
+    return {
+        name: steady_cluster(scenario, name).saturation() / spec.replicas for name, spec in scenario.deployments.items()
+    }
 
 
 def job_rows(spec: Deployment, name: str, req_per_s: float, fleet: Fleet, job: Job) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,7 @@
 By the steady state. Arrivals are Poisson in it: what bursts do is for a simulation to say (`bursts`).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -19,6 +19,7 @@ from simulator.planning.moved import Moved
 from simulator.planning.moved_costs import Costs
 from simulator.planning.stability import Stability, costs_of_all, drawn_moves, latin_hypercube, stability
 from simulator.planning.swing import Bar, End, bar_of, leader
+from simulator.planning.tasks import Progress
 from simulator.planning.uncertain import Within, inputs_of
 from simulator.spec.scenario import Scenario
 
@@ -27,9 +28,6 @@ DRAWS = 200
 
 MOST_DEPLOYMENTS = 6
 """Deployments that are varied: the cheapest."""
-
-Progress = Callable[[int, int], None]
-"""Called with the draws done and the draws there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +78,7 @@ def sensitivity(
     """How the answer of a scenario depends on its inputs.
 
     executor: where the costs are computed; None: here. The answer is the same.
+    progress: called with the draws done and the draws there are.
     draws: of all inputs together; 0: each input alone is all that is asked.
     within: intervals of inputs that the reader states, by name.
     bursts: whether clumps of arrivals are simulated, too.

@@ -5,7 +5,7 @@ the same whatever executor they run on.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ from simulator.planning.economics import economics
 from simulator.planning.model_error import ModelError, model_error, widened
 from simulator.planning.provenance import provenance
 from simulator.planning.replication import Replicated, Simulate, Task, study_replication
+from simulator.planning.tasks import Meter, Progress, run_all
 from simulator.run import simulate_once, with_best_trees
 from simulator.spec.scenario import Scenario
 
@@ -27,9 +28,6 @@ MOST_DRAWN = 10
 
 Guess = Callable[[Scenario, str], float | None]
 """Estimated capacity of a deployment [requests/s]; None: no idea."""
-
-Progress = Callable[[int, int], None]
-"""Called with the tasks done and the tasks there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +67,14 @@ def study(
     """Study a scenario.
 
     executor: where the tasks run; None: here, one after the other.
+    progress: called with the tasks done and the tasks there are.
     guess: an estimate of the capacity, from which the searches start; the better, the fewer runs.
     point: name of the sweep point that the scenario is.
     fill: whether loads that the searches leave out are simulated too, for figures alone: no row follows from them.
     """
     prepared = prepare(scenario, guess=guess, point=point, simulate=simulate, fill=fill)
-    return finish(prepared, _run_all(prepared.tasks, executor, progress or (lambda done, total: None)))
+    meter = Meter(progress, len(prepared.tasks))
+    return finish(prepared, run_all(study_replication, prepared.tasks, executor, lambda task: meter.did()))
 
 
 def prepare(
@@ -131,22 +131,6 @@ def _rows(
         else:
             found = aggregate_rows([row for row in replications if row["deployment"] == name])
             yield widened(found, errors[name])
-
-
-def _run_all(tasks: Sequence[Task], executor: Executor | None, progress: Progress) -> list[Replicated]:
-    """Findings in the order of the tasks, wherever and in whatever order they ran."""
-    progress(0, len(tasks))
-    if executor is None:
-        found = []
-        for task in tasks:
-            found.append(study_replication(task))
-            progress(len(found), len(tasks))
-        return found
-    futures: list[Future[Replicated]] = [executor.submit(study_replication, task) for task in tasks]
-    for done, future in enumerate(as_completed(futures), start=1):
-        future.result()
-        progress(done, len(tasks))
-    return [future.result() for future in futures]
 
 
 def to_json_ready(result: StudyResult) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from simulator.planning.estimate import not_estimated
 from simulator.planning.replication import Simulate
 from simulator.planning.search.asked import Asked, asked_of
 from simulator.planning.search.pareto import Latency, latency_of
-from simulator.planning.search.tasks import Meter
+from simulator.planning.tasks import Meter
 from simulator.spec.deployment import Deployment
 from simulator.spec.plan import Plan
 from simulator.spec.scenario import Scenario

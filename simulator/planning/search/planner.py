@@ -27,8 +27,7 @@ from simulator.planning.search.ranking import anew, appraisals
 from simulator.planning.search.relax import nearest, ways_out
 from simulator.planning.search.rivals import Confirmed, rivals_of
 from simulator.planning.search.sureness import confidence
-from simulator.planning.search.tasks import Meter
-from simulator.planning.study import Progress
+from simulator.planning.tasks import Meter, Progress
 from simulator.run import simulate_once, with_best_trees
 from simulator.spec.plan import Plan
 from simulator.spec.scenario import Scenario

@@ -10,7 +10,7 @@ from math import inf
 
 from simulator.planning.search.appraisal import Appraisal, Ask, appraise
 from simulator.planning.search.field import Field
-from simulator.planning.search.tasks import run_all
+from simulator.planning.tasks import run_all
 
 REACH = 2.0
 """Cost ÷ that of the cheapest which holds, beyond which a candidate is of no interest."""

@@ -23,7 +23,7 @@ from simulator.planning.capacity import STAYS
 from simulator.planning.context import row_context
 from simulator.planning.model_error import model_error, widened
 from simulator.planning.replication import Simulate
-from simulator.planning.search.tasks import run_all
+from simulator.planning.tasks import run_all
 from simulator.run import step_times_of
 from simulator.spec.scenario import Scenario
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from simulator.planning.search.field import Field, field_of
-from simulator.planning.search.tasks import Meter
+from simulator.planning.tasks import Meter
 from simulator.run import simulate_once
 from simulator.spec.plan import Plan
 from simulator.spec.scenario import Scenario

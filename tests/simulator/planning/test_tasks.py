@@ -1,6 +1,6 @@
 from concurrent.futures import ThreadPoolExecutor
 
-from simulator.planning.search.tasks import Meter, run_all
+from simulator.planning.tasks import Meter, run_all
 
 
 def square(number: int) -> int:

@@ -1,17 +1,18 @@
-"""Tasks of a search: here one after the other, or in an executor; findings in the order of the tasks, and progress."""
+"""Tasks of a study or a search: here one after the other, or in an executor; findings in their order, and progress."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, as_completed
 from typing import TypeVar
 
-from simulator.planning.study import Progress
-
 Task = TypeVar("Task")
 Found = TypeVar("Found")
 
+Progress = Callable[[int, int], None]
+"""Called with what is done and what there is, in tasks or other units."""
+
 
 class Meter:
-    """How much of a search is done, in units of one estimate; what is left may turn out to be more, or less."""
+    """How much is done, in tasks or other units; what is left may turn out to be more, or less."""
 
     def __init__(self, progress: Progress | None, planned: int) -> None:
         """Nothing is done yet."""
