@@ -124,8 +124,7 @@ def _print(runs: "list[Run]") -> None:
 
     from app.console import print_json
 
-    ready: list[dict[str, Any]] = [asdict(run) | {"path": str(run.path)} for run in runs]
-    print_json({"runs": [one | {"written": run.written.isoformat()} for one, run in zip(ready, runs, strict=True)]})
+    print_json({"runs": [asdict(run) | {"path": str(run.path), "written": run.written.isoformat()} for run in runs]})
 
 
 def _print_table(table: Any) -> None:

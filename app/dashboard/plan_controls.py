@@ -22,7 +22,7 @@ from app.dashboard.plan_question import (
 )
 from app.dashboard.widgets import show_value
 from app.format import limit, significant
-from app.tables.figures import LATENCIES, limits_of
+from app.tables.figures import limits_of, targets
 from simulator.planning.speculation_gain import MOST_DRAFT_TOKENS
 from simulator.spec.plan import Plan
 from simulator.spec.scenario import Scenario
@@ -78,9 +78,9 @@ def _asked(scenario: Scenario, question: Question) -> str:
     load = f"{significant(rate)} requests/s" if rate else arrivals.kind.replace("_", " ")
     if users is not None:
         load = f"{users.count:,} users who think for {limit(users.think_s)}"
-    targets = [f"{LATENCIES[m]} {p} ≤ {limit(v)}" for m, of in limits_of(scenario.slo).items() for p, v in of.items()]
+    target = ", ".join(targets(limits_of(scenario.slo)))
     return (
-        f"The cheapest cluster for **{load}** with **{', '.join(targets) or 'no latency target'}**. Load, lengths, "
+        f"The cheapest cluster for **{load}** with **{target or 'no latency target'}**. Load, lengths, "
         "targets and prices are those beside the page; the deployments of the scenario are the offers."
     )
 

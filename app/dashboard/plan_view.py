@@ -12,7 +12,7 @@ from app.tables.draft_schedule import lines as schedule_lines
 from app.tables.figures import Limits, bound_words, latency_figure, limits_of
 from app.tables.fleet import MIXES, mixes_of
 from app.tables.fleet import cells as fleet_cells
-from app.tables.plan import STAR, bought, held, plan_lines, shown_points
+from app.tables.plan import STAR, bought, held, plan_lines, replicas, shown_latencies, shown_points
 
 Point = Mapping[str, Any]
 Line = tuple[str, str]
@@ -48,15 +48,13 @@ def pareto_rows(planned: Planned) -> list[dict[str, str]]:
 
 
 def _row(point: Point, stated: Limits, choice: Any) -> dict[str, str]:
-    asked = [(metric, name) for metric, of in stated.items() for name in of] or [("e2e_s", "p95")]
-    figures = [latency_figure(metric, name, stated, short=True) for metric, name in asked]
     return {
         "cluster": f"{point['name']} {STAR}" if point["name"] == choice else str(point["name"]),
         "GPUs": f"{count(point['num_gpus'])} × {point['gpu']}",
-        "replicas": count(point["replicas"]) + (f" + {point['spare_replicas']}" if point["spare_replicas"] else ""),
+        "replicas": replicas(point),
         "$/h": usd(point["usd_per_hour"]),
         "$/M output": usd(point["usd_per_million_output_tokens"]),
-        **{figure.label: figure.show(point).text for figure in figures},
+        **{figure.label: figure.show(point).text for figure in shown_latencies(stated)},
         "load ÷ capacity": percent(point["utilisation"]),
         "tokens/step": significant(point["tokens_per_step"]),
         "bound by": bound_words(point),

@@ -16,7 +16,7 @@ from app.compare.folders import read_run
 from app.compare.runs import compare_runs
 from app.compare.show import COLUMNS
 from app.format import ABSENT, low_high, plural, times
-from app.tables.runs import megabytes
+from app.tables.runs import megabytes, progress_of
 from scenarios.runs import Run, read_manifest
 from scenarios.yaml_nodes import parse_yaml, plain
 from simulator.errors import ScenarioError
@@ -76,11 +76,6 @@ def listed(runs: Sequence[Run]) -> list[dict[str, str]]:
         }
         for run in runs
     ]
-
-
-def progress_of(run: Run) -> str:
-    """How many of its points a run has finished."""
-    return f"{run.points:,}" if run.points >= run.points_in_file else f"{run.points:,} of {run.points_in_file:,}"
 
 
 def opened(run: Run) -> Opened:

@@ -5,13 +5,12 @@ from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from app.format import limit as limit_text
 from app.report import sections, tables
 from app.report.document import html_document
 from app.report.markup import Child, Markup, tag
 from app.report.when import surfaces_of, when_to_speculate
 from app.results import PointResult, labelled
-from app.tables.figures import LATENCIES, Limits, limits_of
+from app.tables.figures import Limits, limits_of, targets
 from app.tables.sweep import MOST_LINES, left_out
 
 if TYPE_CHECKING:
@@ -65,8 +64,7 @@ def _question(scenario: Any, summary: Mapping[str, Any]) -> str:
     load = f"{offered:.4g} requests/s" if offered else arrivals.kind.replace("_", " ")
     if arrivals.kind == "closed_loop":
         load = f"{arrivals.concurrency:,} clients"
-    limits = limits_of(scenario.slo)
-    target = ", ".join(f"{LATENCIES[m]} {p} ≤ {limit_text(v)}" for m, of in limits.items() for p, v in of.items())
+    target = ", ".join(targets(limits_of(scenario.slo)))
     horizon = scenario.workload.horizon
     requests = f"{horizon.requests:,} requests, {horizon.warmup_requests:,} of them warm-up"
     return f"{load} · {target or 'no latency target'} · {requests} · {scenario.replications} replications"

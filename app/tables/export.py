@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from app.format import plural
 from app.tables.draft_schedule import LEGEND, schedule_table
-from app.tables.economics import economics_lines
+from app.tables.economics import Line, economics_lines
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 TITLES = {"vllm": "vLLM", "sglang": "SGLang", "trtllm": "TensorRT-LLM"}
-
-Line = tuple[str, str, str]
-"""Label, text, style."""
 
 
 def heading(found: Mapping[str, Any]) -> str:
@@ -32,24 +29,22 @@ def export_blocks(found: Mapping[str, Any]) -> "Iterator[RenderableType]":
         yield schedule_table(found["draft_schedule"])
         yield Text(LEGEND, style="dim")
     yield Text()
-    yield from _labelled(said(found))
+    yield from _block(said(found))
 
 
 def price_lines(found: Mapping[str, Any]) -> "Iterator[RenderableType]":
     """What is said of all deployments together."""
     ties: list[Line] = [("Price ratio", tie["sentence"], "") for tie in found["price_ties"]]
-    yield from _labelled([*ties, *economics_lines(found["economics"])])
+    yield from _block([*ties, *economics_lines(found["economics"])])
 
 
-def _labelled(lines: Iterable[Line]) -> "Iterator[RenderableType]":
-    from rich.table import Table
-    from rich.text import Text
+def _block(lines: Iterable[Line]) -> "Iterator[RenderableType]":
+    """Labelled sentences, where there are any."""
+    from app.tables.verdict import block
 
-    grid = Table.grid(padding=(0, 2))
-    for label, text, style in lines:
-        grid.add_row(Text(label, style="bold"), Text(text, style=style))
-    if grid.row_count:
-        yield grid
+    told = block(lines)
+    if told.row_count:
+        yield told
 
 
 def said(found: Mapping[str, Any]) -> Iterator[Line]:

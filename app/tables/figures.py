@@ -107,6 +107,13 @@ def _at_load(limits: Limits) -> Iterator[Figure]:
     yield Figure("SLO held" if limits else "load held", holds)
 
 
+def targets(limits: Limits) -> list[str]:
+    """The latencies that are asked for, in words."""
+    return [
+        f"{LATENCIES[metric]} {name} ≤ {limit_text(most)}" for metric, of in limits.items() for name, most in of.items()
+    ]
+
+
 def latency_figure(metric: str, percentile: str, limits: Limits, *, short: bool = False) -> Figure:
     """A percentile of a latency, marked where it is over its limit, of too few samples, or of a saturated run."""
     limit = limits.get(metric, {}).get(percentile)

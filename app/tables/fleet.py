@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from app.format import count, cut, duration, percent, plural, significant, usd
+from app.format import ABSENT, count, cut, duration, percent, plural, significant, usd
 from app.tables.economics import Line
+from app.tables.plan import STAR
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,8 +19,6 @@ MIXES = {
     "reserved_and_spot": "reserved\n+ spot",
 }
 """Mix of contracts → its heading: what is paid in every hour, and what the other hours take."""
-
-STAR = "★"
 
 LONGEST = 160
 """Characters of a price and its source; `--json` has all."""
@@ -66,7 +65,7 @@ def cells(row: Mapping[str, Any], names: Sequence[str]) -> list[str]:
 
 def _cell(mix: Mapping[str, Any] | None, cheapest: float | None) -> str:
     if mix is None:
-        return "–"
+        return ABSENT
     star = f" {STAR}" if mix["usd_per_month"] == cheapest else ""
     return f"{usd(mix['usd_per_month'])} ({mix['base_replicas']}){star}"
 

@@ -8,9 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from app.format import ABSENT, count, duration, percent, plural, significant, usd
-from app.format import limit as limit_text
 from app.tables.economics import Line
-from app.tables.figures import LATENCIES, Limits, bound_words, latency_figure
+from app.tables.figures import Figure, Limits, bound_words, latency_figure, targets
 
 if TYPE_CHECKING:
     from simulator.spec.plan import Plan
@@ -35,8 +34,7 @@ WENT = (
 
 def plan_title(name: str, offered: str, limits: Limits, plan: "Plan") -> str:
     """What is asked, in a line."""
-    slo = [f"{LATENCIES[m]} {p} ≤ {limit_text(most)}" for m, of in limits.items() for p, most in of.items()]
-    asked = [offered, *slo]
+    asked = [offered, *targets(limits)]
     if plan.headroom:
         asked.append(f"{percent(plan.headroom)} headroom")
     if plan.spare_replicas:
@@ -56,7 +54,7 @@ def plan_table(found: Found, limits: Limits, title: str) -> Table:
         title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, show_edge=False,
         pad_edge=False, header_style="bold", padding=(0, 1, 0, 0),
     )  # fmt: skip
-    latencies = [latency_figure(m, p, limits, short=True) for m, p in _shown(limits)]
+    latencies = shown_latencies(limits)
     points = shown_points(found)
     longest = max((len(point["name"]) + 2 for point in points), default=0)
     table.add_column("cluster", overflow="fold", no_wrap=longest <= LONGEST_NAME)
@@ -68,7 +66,7 @@ def plan_table(found: Found, limits: Limits, title: str) -> Table:
         won = point["name"] == found["choice"]
         cells = [
             f"{count(point['num_gpus'])}×{point['gpu']}",
-            _replicas(point),
+            replicas(point),
             usd(point["usd_per_hour"]),
             usd(point["usd_per_million_output_tokens"]),
             *(figure.show(point).text for figure in latencies),
@@ -81,9 +79,10 @@ def plan_table(found: Found, limits: Limits, title: str) -> Table:
     return table
 
 
-def _shown(limits: Limits) -> list[tuple[str, str]]:
-    """Percentiles of the target; without one, those of a whole answer."""
-    return [(metric, name) for metric, of in limits.items() for name in of] or [("e2e_s", "p95")]
+def shown_latencies(limits: Limits) -> list[Figure]:
+    """Percentiles of the target; without one, that of a whole answer."""
+    shown = [(metric, name) for metric, of in limits.items() for name in of] or [("e2e_s", "p95")]
+    return [latency_figure(metric, name, limits, short=True) for metric, name in shown]
 
 
 def _heading(label: str) -> str:
@@ -105,7 +104,8 @@ def shown_points(found: Found) -> list[Point]:
     )
 
 
-def _replicas(point: Point) -> str:
+def replicas(point: Point) -> str:
+    """Replicas that carry the load, and spares."""
     return count(point["replicas"]) + (f" + {point['spare_replicas']}" if point["spare_replicas"] else "")
 
 
@@ -153,8 +153,8 @@ def _of_choice(found: Found, choice: Point, runner_up: Point | None) -> Iterator
 def bought(point: Point) -> str:
     """What a cluster consists of and costs."""
     spares = f" and {plural(point['spare_replicas'], 'spare')}" if point["spare_replicas"] else ""
-    replicas = f"{plural(point['replicas'], 'replica')}{spares} on {count(point['num_gpus'])} × {point['gpu']}"
-    return f"{replicas}, {usd(point['usd_per_hour'])}/h, {usd(point['usd_per_month'])} a month"
+    consists = f"{plural(point['replicas'], 'replica')}{spares} on {count(point['num_gpus'])} × {point['gpu']}"
+    return f"{consists}, {usd(point['usd_per_hour'])}/h, {usd(point['usd_per_month'])} a month"
 
 
 def sentences(label: str, said: Any) -> Iterator[Line]:

@@ -40,11 +40,16 @@ def _cells(run: "Run") -> tuple[str, ...]:
         f"{run.written:%Y-%m-%d %H:%M}",
         run.path.name,
         STATES.get(run.state, run.state),
-        f"{run.points:,}" if run.points == run.points_in_file else f"{run.points:,} of {run.points_in_file:,}",
+        progress_of(run),
         ", ".join(run.gpus) or ABSENT,
         run.winner or ABSENT,
         megabytes(run.num_bytes),
     )
+
+
+def progress_of(run: "Run") -> str:
+    """How many of its points a run has finished."""
+    return f"{run.points:,}" if run.points >= run.points_in_file else f"{run.points:,} of {run.points_in_file:,}"
 
 
 def megabytes(num_bytes: int) -> str:

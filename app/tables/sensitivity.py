@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from app.format import low_high, percent, significant, usd
+from app.format import ABSENT, low_high, percent, significant, usd
+from app.tables.economics import Line
 from simulator.planning.comparison import BY_CAPACITY, BY_LOAD
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ MOST_NAMED = 3
 
 Found = Mapping[str, Any]
 """`Sensitivity.as_json()`."""
-Line = tuple[str, str, str]
-"""Label, text, style."""
 
 
 def sensitivity_table(found: Found) -> "Table":
@@ -95,7 +94,7 @@ def at(end: float | str) -> str:
 def _from_to(ends: tuple[float | None, float | None, float | None]) -> str:
     low, base, high = ends
     if base is None:
-        return "–"
+        return ABSENT
     return usd(base) if low == base == high else f"{_or_none(low)} → {_or_none(high)}"
 
 

@@ -1,6 +1,6 @@
 """Below the table: who wins, why, what turns it round, and where the numbers come from."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -216,7 +216,7 @@ def _number(value: float | None) -> str:
     return "no such number" if value is None else f"{value:,.5g}"
 
 
-def block(lines: Any) -> Table:
+def block(lines: Iterable[Line]) -> Table:
     """Labelled sentences: label, text and style of each."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)

@@ -11,6 +11,7 @@ from app.format import plural
 from app.report.markup import Markup, join, tag
 from app.report.tables import comparison as comparison_table
 from app.report.tables import sweep as sweep_table
+from app.tables.runs import progress_of
 from scenarios.runs import Run, list_runs
 from simulator.errors import SimulatorError
 
@@ -64,7 +65,7 @@ def _running() -> None:
     running = [run for run in list_runs(stored.runs_folder()) if run.state == "running"]
     for run in running:
         share = min(run.points / run.points_in_file, 1.0) if run.points_in_file else 0.0
-        st.progress(share, f"{run.path.name} is on its way: {stored.progress_of(run)} points")
+        st.progress(share, f"{run.path.name} is on its way: {progress_of(run)} points")
     if not running:
         st.rerun()
 
