@@ -30,6 +30,13 @@ def _progress(job: Job, doing: str, unit: str) -> None:
     st.progress(share, f"{doing}: {job.done:,} of {f'{job.total:,}' if job.total else '…'} {unit}{shared}", width=360)
 
 
+def say_ended(job: Job | None) -> None:
+    """Say on the page why a job gave no answer."""
+    why = ended(job)
+    if why is not None:
+        st.html(why, width="content")
+
+
 def ended(job: Job | None) -> Markup | None:
     """Why a job gave no answer; None where it did, or still may."""
     if job is None or job.state not in ("failed", "cancelled"):

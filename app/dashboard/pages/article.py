@@ -45,9 +45,7 @@ def _wait(job: Job | None) -> None:
             waiting.wait_for(job, "Checking every claim", "claims", KIND)
             return
         st.button("Check the claims", key="article_ask", on_click=_ask, type="primary", icon=":material/play_arrow:")
-        why = waiting.ended(job)
-        if why is not None:
-            st.html(tag("span", why), width="content")
+        waiting.say_ended(job)
 
 
 def _shown(found: claimed.Found) -> None:

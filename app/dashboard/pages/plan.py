@@ -13,7 +13,7 @@ from app.figures import load as load_figures
 from app.figures import plan as figures
 from app.figures.load import Measure, Metric
 from app.figures.style import CONFIG
-from app.report.markup import join, tag
+from app.report.markup import join
 from app.tables.fleet import fleet_lines
 
 KIND = " plan"
@@ -73,9 +73,7 @@ def _bar(text: str, planned: Planned | None, job: Job | None) -> None:
                 kwargs={"simulate": simulate}, type="primary", icon=":material/play_arrow:",
                 help="Simulates the candidates that might be the cheapest, request by request." if simulate else None,
             )  # fmt: skip
-        why = waiting.ended(job)
-        if why is not None:
-            st.html(tag("span", why), width="content")
+        waiting.say_ended(job)
         st.download_button(
             "Plan file (YAML)", text, f"{state.current().name}-plan.yaml", "application/yaml", on_click="ignore",
             key="plan_file", icon=":material/download:", help="For `specfleet plan` on the command line.",

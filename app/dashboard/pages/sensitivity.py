@@ -8,7 +8,6 @@ from app.dashboard import answers, cards, state, tables, varied, waiting
 from app.dashboard.charts import titled_chart
 from app.dashboard.jobs import Job
 from app.figures.sensitivity import tornado, tornado_alt
-from app.report.markup import tag
 
 KIND = " sensitivity"
 """Of work, as jobs are told apart."""
@@ -57,9 +56,7 @@ def _wait(job: Job | None) -> None:
         st.button("Vary the inputs", key="sensitivity_ask", on_click=_ask, type="primary", icon=":material/play_arrow:")
         if _within():
             st.button("Forget my intervals", key="sensitivity_reset", on_click=_forget, icon=":material/restart_alt:")
-        why = waiting.ended(job)
-        if why is not None:
-            st.html(tag("span", why), width="content")
+        waiting.say_ended(job)
 
 
 def _shown(found: dict[str, Any]) -> None:
