@@ -65,16 +65,18 @@ def export(
     """
     from app.console import print_json
     from app.export.exported import exported
+    from app.export.served import with_engine
     from app.loading import load
     from simulator.planning.context import why_unfit
 
     if requests is not None and out is None:
         raise typer.BadParameter("requests of the benchmark that is written: add --out DIR", param_hint="--requests")
-    scenario = load(file, sets or ()).points[0].scenario
-    chosen = _chosen(scenario, deployment or [])
+    asked = load(file, sets or ()).points[0].scenario
+    chosen = _chosen(asked, deployment or [])
+    scenario = with_engine(asked, chosen, engine)
     unfit = {name: reason for name in chosen if (reason := why_unfit(scenario, name))}
     fitting = [name for name in chosen if name not in unfit]
-    exports = [exported(scenario, name, engine, scheduled=schedule) for name in fitting]
+    exports = [exported(scenario, name, scheduled=schedule) for name in fitting]
     shown = [_with_files(one, scenario, out, requests or REQUESTS, force=force) for one in exports]
     found = {"scenario": scenario.name, "deployments": shown, "unfit": unfit, **_prices(scenario, fitting)}
     if as_json:
@@ -90,7 +92,7 @@ def _chosen(scenario: "Scenario", names: list[str]) -> list[str]:
     for name in names:
         if name not in scenario.deployments:
             raise ScenarioError(f"--deployment {name}: the scenario has {', '.join(scenario.deployments)}")
-    return names or list(scenario.deployments)
+    return list(dict.fromkeys(names)) or list(scenario.deployments)
 
 
 def _prices(scenario: "Scenario", names: list[str]) -> dict[str, Any]:

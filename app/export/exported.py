@@ -72,7 +72,7 @@ def exported(scenario: Scenario, name: str, engine: str | None = None, *, schedu
 
     Raises ScenarioError where it does not fit, or no engine serves it.
     """
-    scenario = with_engine(scenario, name, engine)
+    scenario = with_engine(scenario, [name], engine)
     schedule = draft_schedule(scenario, name)
     found = served(scenario, name, schedule if scheduled else None)
     command = COMMANDS[found.engine](found)

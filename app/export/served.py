@@ -1,6 +1,7 @@
 """A deployment as an engine is to be told of it: every choice written out, and how often its drafts are accepted."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from simulator.catalog.load import load_model
@@ -60,20 +61,23 @@ class Served:
         return 1.0 + sum(self.rates)
 
 
-def with_engine(scenario: Scenario, name: str, engine: str | None = None) -> Scenario:
-    """The scenario with one deployment only, on an engine that is exported to: by default its own.
+def with_engine(scenario: Scenario, names: Iterable[str], engine: str | None = None) -> Scenario:
+    """The scenario with some deployments only, on an engine that is exported to: by default each on its own.
 
     Raises ScenarioError for an engine that serves nobody.
     """
-    spec = scenario.deployments[name]
+    found = {name: _on_engine(name, scenario.deployments[name], engine) for name in names}
+    return scenario.model_copy(update={"deployments": found})
+
+
+def _on_engine(name: str, spec: Deployment, engine: str | None) -> Deployment:
     wanted = engine or spec.engine.policy
     if wanted not in ENGINES:
         raise ScenarioError(
             f"deployments.{name}.engine.policy: {wanted} is no engine to export to: name one with --engine "
             f"({', '.join(ENGINES)})"
         )
-    spec = spec.model_copy(update={"engine": spec.engine.model_copy(update={"policy": wanted})})
-    return scenario.model_copy(update={"deployments": {name: spec}})
+    return spec.model_copy(update={"engine": spec.engine.model_copy(update={"policy": wanted})})
 
 
 def served(scenario: Scenario, name: str, schedule: DraftSchedule | None = None) -> Served:

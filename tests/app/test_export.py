@@ -121,6 +121,16 @@ def test_what_does_not_fit_is_told_and_nothing_else_is_code_3(file):
     assert "lacks" in json.loads(tight.stdout)["unfit"]["plain"]
 
 
+def test_what_fits_is_asked_of_the_engine_that_is_exported_to(file):
+    budget = "deployments.plain.engine.hbm_budget_gb=23"
+
+    asked = ("--deployment", "plain", "--set", budget, "--json")
+    own, other = (toys.call("export", file, *asked, *engine) for engine in ((), ("--engine", "sglang")))
+
+    assert (own.exit_code, other.exit_code) == (0, 3)
+    assert "lacks" in json.loads(other.stdout)["unfit"]["plain"]
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
