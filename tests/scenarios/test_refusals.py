@@ -86,11 +86,6 @@ REFUSED = [
         "target: [llama-3.1-8b]",
         "deployments.plain.target: ['llama-3.1-8b']: a mapping is needed of model, weights",
     ),
-    (
-        f"acceptance:\n            {CODE}",
-        "acceptance:\n            survival: [0.8, 0.6]",
-        "small.acceptance: survival stands one level deeper, under a class, or all: write {all: {survival: …}}",
-    ),
     ("gpu: h200-sxm", "gpu: [h200-sxm]", "deployments.plain.gpu: ['h200-sxm']: Input should be a valid string"),
     # kinds
     (

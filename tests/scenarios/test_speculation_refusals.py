@@ -31,6 +31,11 @@ REFUSED = [
     (SMALL, "ngram: {min_n: 3}", "ngram.min_n: unknown key; known: host_us_per_sequence"),
     (SMALL, "ngram: {}\n          weights: fp8", "a draft by `ngram` has no weights: its costs follow from it"),
     (SMALL, "moe_subset: {resident_experts: 8, active_experts: 9}", "9 active experts of 8 resident ones"),
+    (
+        CODE,
+        "survival: [0.8, 0.6]",
+        "small.acceptance: survival stands one level deeper, under a class, or all: write {all: {survival: …}}",
+    ),
     (CHAIN, "{draft_tokens: -2}", "propose.draft_tokens: -2: Input should be greater than or equal to 0"),
     (CHAIN, "{draft_token: 2}", "propose.draft_token: unknown key; nearest: draft_tokens"),
     (
