@@ -19,7 +19,7 @@ from scenarios.sets import apply_sets
 from scenarios.shape import FILE_KEYS
 from scenarios.sweep import points, read_axes
 from scenarios.wording import problems_of
-from scenarios.yaml_nodes import Node, child, parse_yaml, place_of, plain
+from scenarios.yaml_nodes import Node, child, parse_yaml, place_of, plain, problem_at
 from simulator.errors import ScenarioError
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
@@ -149,8 +149,7 @@ def wrong_trace(workload: Workload, seen: Node) -> Iterator[Problem]:
     try:
         trace_of(workload, arrivals)
     except ScenarioError as error:
-        node = place_of(seen, _TRACE)
-        yield Problem(node.file, node.line, dotted(_TRACE), str(error))
+        yield problem_at(seen, _TRACE, str(error))
 
 
 def _named(deployments: Any) -> Iterable[tuple[Any, Any]]:

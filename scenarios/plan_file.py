@@ -26,7 +26,7 @@ from scenarios.plan_check import CandidateCheck, with_deployments
 from scenarios.possible_drafts import unused_temperature
 from scenarios.problems import Problem, fail
 from scenarios.wording import problems_of
-from scenarios.yaml_nodes import Node, child, place_of, plain
+from scenarios.yaml_nodes import Node, child, plain, problem_at
 from simulator.errors import SimulatorError
 from simulator.spec.base import Spec
 from simulator.spec.fleet import Fleet
@@ -161,7 +161,7 @@ def _first_look(document: Document, found: Sequence[Candidate], problems: list[P
 def _unused(scenario: Scenario, seen: Node) -> Iterator[Problem]:
     """A temperature that no candidate depends on."""
     if told := unused_temperature(scenario):
-        yield _at(seen, ("workload", "temperature"), told)
+        yield problem_at(seen, ("workload", "temperature"), told)
 
 
 def _unanswerable(scenario: Scenario, plan: Plan, seen: Node) -> Iterator[Problem]:
@@ -174,12 +174,7 @@ def _unanswerable(scenario: Scenario, plan: Plan, seen: Node) -> Iterator[Proble
         check_fleet(plan.fleet or Fleet())
     except SimulatorError as error:
         where, _, message = str(error).partition(": ")
-        yield _at(seen, where.split("."), message)
-
-
-def _at(seen: Node, path: Sequence[str], message: str) -> Problem:
-    node = place_of(seen, tuple(path))
-    return Problem(node.file, node.line, ".".join(path), message)
+        yield problem_at(seen, tuple(where.split(".")), message)
 
 
 def _loaded(

@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterator
 
 from scenarios.possible_drafts import impossible_drafts, unused_temperature
-from scenarios.problems import Path, Problem, dotted
+from scenarios.problems import Path, Problem
 from scenarios.sets import find_place
-from scenarios.yaml_nodes import Node, place_of
+from scenarios.yaml_nodes import Node, problem_at
 from simulator.catalog.load import load_lengths, load_model
 from simulator.physics.checks import check_deployment
 from simulator.spec.deployment import Deployment
@@ -23,7 +23,7 @@ _ONE_IN_THOUSAND, _P95 = 3.0902, 1.6449
 def impossible(scenario: Scenario, seen: Node) -> Iterator[Problem]:
     """What is wrong with a scenario whose every value is valid on its own; seen: its file, resolved."""
     if told := unused_temperature(scenario):
-        yield _problem(seen, ("workload", "temperature"), told)
+        yield problem_at(seen, ("workload", "temperature"), told)
     for name, deployment in scenario.deployments.items():
         yield from impossible_deployment(name, deployment, scenario.workload, seen)
 
@@ -33,14 +33,9 @@ def impossible_deployment(name: str, deployment: Deployment, workload: Workload,
     for told in check_deployment(name, deployment):
         place, _, message = told.partition(": ")
         path = find_place(seen, f"deployments.{place}") or ("deployments", name)
-        yield _problem(seen, path, message)
+        yield problem_at(seen, path, message)
     for path, message in _own(deployment, workload):
-        yield _problem(seen, ("deployments", name, *path), message)
-
-
-def _problem(seen: Node, path: Path, message: str) -> Problem:
-    node = place_of(seen, path)
-    return Problem(node.file, node.line, dotted(path), message)
+        yield problem_at(seen, ("deployments", name, *path), message)
 
 
 def _own(deployment: Deployment, workload: Workload) -> Iterator[tuple[Path, str]]:

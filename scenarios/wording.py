@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 from scenarios import hints, not_modelled
 from scenarios.catalog_names import known_names
 from scenarios.other_names import INSTEAD, OTHER_KINDS, OURS, homes
-from scenarios.problems import Path, Problem, dotted, nearest, shown, way_out
+from scenarios.problems import Path, Problem, nearest, shown, way_out
 from scenarios.shape import (
     DEPLOYMENT_KEYS,
     FILE_KEYS,
@@ -27,7 +27,7 @@ from scenarios.shape import (
     tag,
     type_at,
 )
-from scenarios.yaml_nodes import Node, place_of, plain
+from scenarios.yaml_nodes import Node, plain, problem_at
 from simulator.spec.scenario import Scenario
 
 MISSING: dict[str, str] = {
@@ -94,8 +94,7 @@ def problems_of(error: ValidationError, root: Node) -> Iterator[Problem]:
             path = (*path, tag(child_type(fault.parent, fault.key)) or "kind")
         if not path and (named := re.match(r"deployments\.(.{1,80}?): ", message)):
             path, message = ("deployments", named[1]), message[named.end() :]
-        node = place_of(root, path)
-        yield Problem(node.file, node.line, dotted(path), message)
+        yield problem_at(root, path, message)
 
 
 def _misspelt(faults: Iterable[Fault]) -> Iterator[Path]:

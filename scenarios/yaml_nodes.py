@@ -52,6 +52,12 @@ def place_of(root: Node, path: Path) -> Node:
     return node
 
 
+def problem_at(root: Node, path: Path, message: str) -> Problem:
+    """A problem at a path, with the line of what stands there or nearest above it."""
+    node = place_of(root, path)
+    return Problem(node.file, node.line, dotted(path), message)
+
+
 def child(node: Node | None, key: str | int) -> Node | None:
     """The node under a key or list position; None without one."""
     if node is None:
