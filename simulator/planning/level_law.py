@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 POOLED = 16
-"""Replicas beyond which a pool is no more level."""
+"""Replicas beyond which a pool is no more level: an assumption; the estimate is held to simulations up to here."""
 
 QUEUE_STATES = 512
 """Waiting requests of a replica that the law is followed to."""
