@@ -10,6 +10,7 @@ from typing import Any
 from scenarios.problems import Problem, shortened
 from scenarios.sets import all_places, find_place, nearest_place, put
 from scenarios.shape import TAGS, entry_types
+from scenarios.sweep import no_values
 from scenarios.yaml_nodes import Node, child, plain
 from simulator.catalog.load import is_config
 from simulator.spec.deployment import Deployment
@@ -81,10 +82,7 @@ def _no_choice(name: str, values: Node) -> str | None:
         return "a plan varies what stands inside a deployment: write the path from there on, as in target.kv"
     if name == "extends":
         return "extends cannot be varied: write the deployments out"
-    if not isinstance(values.value, list) or not values.value:
-        return "a list of at least one value is needed"
-    value, count = Counter(repr(plain(value)) for value in values.value).most_common(1)[0]
-    return f"{shortened(value)} stands twice in the list" if count > 1 else None
+    return no_values(values)
 
 
 def _problem(name: str, node: Node, message: str) -> Problem:

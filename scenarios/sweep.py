@@ -56,12 +56,15 @@ def _no_axis(name: str, path: Path | None, values: Node, seen: Node) -> str | No
         return no_such_place(seen, name)
     if path[-1] == "extends":
         return "extends cannot be swept: write the deployments out"
+    return no_values(values)
+
+
+def no_values(values: Node) -> str | None:
+    """Why a node is no list of values to go through; None when it is one."""
     if not isinstance(values.value, list) or not values.value:
         return "a list of at least one value is needed"
-    counts = Counter(repr(plain(value)) for value in values.value)
-    if (most := counts.most_common(1)[0])[1] > 1:
-        return f"{shortened(most[0])} stands twice in the list"
-    return None
+    value, count = Counter(repr(plain(value)) for value in values.value).most_common(1)[0]
+    return f"{shortened(value)} stands twice in the list" if count > 1 else None
 
 
 def _in_conflict(path: Path, axes: Sequence[Axis], set_paths: Sequence[Path]) -> str | None:
