@@ -17,13 +17,10 @@ from simulator.planning.demand import Demand, slowed
 from simulator.planning.estimate import steady_cluster
 from simulator.planning.moved import Factors, Moved, moved_requests
 from simulator.planning.sampled_requests import sample_requests
-from simulator.planning.steady_cluster import SteadyCluster
+from simulator.planning.steady_cluster import IDLE, SteadyCluster
 from simulator.run import step_times_of, with_best_trees
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
-
-IDLE = 0.02
-"""Share of the saturation rate at which a cluster counts as nearly idle."""
 
 HALF = 0.5
 """Share of the saturation rate near which a capacity is sought where nothing is known of it."""

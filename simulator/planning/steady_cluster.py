@@ -22,6 +22,15 @@ MOST_EVALUATIONS = 25
 NEAR = 1.3
 """Factor around a known capacity within which that of a slightly different cluster is sought first."""
 
+IDLE = 0.02
+"""Share of the saturation rate at which a cluster counts as nearly idle: where a capacity is sought from."""
+
+FULL = 0.9995
+"""Share of the saturation rate up to which a capacity is sought."""
+
+NEARLY_ALL = 0.999
+"""Share of the saturation rate up to which a load is followed."""
+
 MOST_REPLICAS = 100_000
 """Replicas beyond which no fleet is sought."""
 
@@ -81,7 +90,7 @@ class SteadyCluster:
         most = self.saturation()
         if not limits(self.slo):
             return most
-        low, high = 0.02 * most, 0.9995 * most
+        low, high = IDLE * most, FULL * most
         if near is not None and low < near / NEAR and near * NEAR < high:
             ends = [(rate, self.pressure(rate)) for rate in (near / NEAR, near * NEAR)]
             if ends[0][1] <= 1.0 < ends[1][1]:
@@ -93,7 +102,7 @@ class SteadyCluster:
 
     def offered(self, kind: str, load: float | None) -> Load:
         """The cluster at the scenario's load; above saturation, at saturation."""
-        most = self.saturation() * 0.999
+        most = self.saturation() * NEARLY_ALL
         if kind == "rate" and load is not None:
             return self.at(min(load, most))
         if kind == "batch" or load is None:
@@ -115,13 +124,14 @@ class SteadyCluster:
             return None
         each = capacity / self.num_replicas
         count = max(ceil(rate_per_s / each), 1)
-        while not by_capacity and count < self.num_replicas and not self._with(count).holds(rate_per_s):
+        while not by_capacity and count < self.num_replicas and not self.with_replicas(count).holds(rate_per_s):
             count += 1
-        while not by_capacity and count - 1 > self.num_replicas and self._with(count - 1).holds(rate_per_s):
+        while not by_capacity and count - 1 > self.num_replicas and self.with_replicas(count - 1).holds(rate_per_s):
             count -= 1
         return count if count <= MOST_REPLICAS else None
 
-    def _with(self, num_replicas: int) -> "SteadyCluster":
+    def with_replicas(self, num_replicas: int) -> "SteadyCluster":
+        """The same requests on another number of replicas."""
         return replace(self, num_replicas=num_replicas)
 
     def _in_flight(self, rate_per_s: float) -> float:

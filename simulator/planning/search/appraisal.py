@@ -10,9 +10,9 @@ from simulator.outcome.report import Row
 from simulator.planning.context import why_unfit
 from simulator.planning.estimate import estimate_row, steady_cluster
 from simulator.planning.fleet import fewest
-from simulator.planning.search.asked import IDLE, Asked, alone, at_rate, ratios_at, with_replicas
+from simulator.planning.search.asked import Asked, alone, at_rate, ratios_at
 from simulator.planning.search.bounds import Bound, bound_of
-from simulator.planning.steady_cluster import SteadyCluster
+from simulator.planning.steady_cluster import IDLE, SteadyCluster
 from simulator.spec.scenario import Scenario
 
 ESTIMATE_ERROR = 0.15
@@ -79,7 +79,7 @@ def _appraise(ask: Ask) -> Appraisal:
     least = _least_replicas(ask.load, bound)
     if bound.misses is not None or (ask.most_replicas is not None and least > ask.most_replicas):
         return Appraisal(bound=bound, least_replicas=least)
-    start = with_replicas(one, ceil(ask.load.needed(ask.load.most(one)) / (USED_WELL * one.saturation())))
+    start = one.with_replicas(ceil(ask.load.needed(ask.load.most(one)) / (USED_WELL * one.saturation())))
     idle = ratios_at(start, IDLE * start.saturation())
     able = max(idle.values(), default=0.0) <= 1.0
     estimated = _estimated(ask, one, start.num_replicas) if able else None
@@ -97,10 +97,10 @@ def _least_replicas(load: Asked, bound: Bound) -> int:
 
 def _estimated(ask: Ask, one: SteadyCluster, start: int) -> Estimated | None:
     """The fewest replicas by the estimate, sought from a start; None where even many times as many do not hold."""
-    replicas = fewest(lambda count: ask.load.holds(with_replicas(one, count)), start)
+    replicas = fewest(lambda count: ask.load.holds(one.with_replicas(count)), start)
     if replicas is None:
         return None
-    cluster = with_replicas(one, replicas)
+    cluster = one.with_replicas(replicas)
     rate = ask.load.offered(cluster)
     assert rate is not None, "it holds"
     needed = ask.load.needed(rate)

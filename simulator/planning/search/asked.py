@@ -1,13 +1,13 @@
 """What a cluster is asked to hold: a rate, or the users who bring one, and how much of its capacity is to stay free."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import sqrt
 
 from simulator.errors import ScenarioError
 from simulator.outcome.latency import summarise
 from simulator.outcome.slo import OPEN_LOOP, limit_ratios, limits
 from simulator.planning.capacity import load_axis
-from simulator.planning.steady_cluster import SteadyCluster, latency_values
+from simulator.planning.steady_cluster import IDLE, NEARLY_ALL, SteadyCluster, latency_values
 from simulator.spec.plan import Plan, Users
 from simulator.spec.scenario import Scenario
 
@@ -16,12 +16,6 @@ RATE_TOLERANCE = 0.002
 
 MOST_ROUNDS = 60
 """Rounds after which that rate is taken as it is."""
-
-IDLE = 0.02
-"""Share of the saturation rate at which a cluster counts as idle, as a search for the capacity has it."""
-
-NEARLY_ALL = 0.999
-"""Share of the saturation rate up to which users are followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +118,6 @@ def at_rate(scenario: Scenario, rate_per_s: float) -> Scenario:
         return scenario
     changed = arrivals.model_copy(update={"rate_per_s": rate_per_s})
     return scenario.model_copy(update={"workload": scenario.workload.model_copy(update={"arrivals": changed})})
-
-
-def with_replicas(cluster: SteadyCluster, replicas: int) -> SteadyCluster:
-    """The same requests on another number of replicas."""
-    return replace(cluster, num_replicas=replicas)
 
 
 def ratios_at(cluster: SteadyCluster, rate_per_s: float) -> dict[str, float]:

@@ -11,7 +11,7 @@ from typing import Any
 from simulator.physics.ledger import memory_ledger
 from simulator.planning.estimate import steady_cluster
 from simulator.planning.search.appraisal import Appraisal
-from simulator.planning.search.asked import alone, ratios_at, with_replicas
+from simulator.planning.search.asked import alone, ratios_at
 from simulator.planning.search.field import Field
 from simulator.planning.search.rivals import Confirmed
 from simulator.planning.steady_cluster import SteadyCluster
@@ -122,7 +122,7 @@ def _slo(field: Field, name: str, one: SteadyCluster) -> Iterator[WayOut]:
     """Limits that as many replicas as there may be, at least at an easy load, would meet."""
     easy = ceil(field.asked.needed(field.asked.most(one)) / (EASY * one.saturation()))
     replicas = min(field.most_replicas(name), easy)
-    cluster = with_replicas(one, replicas)
+    cluster = one.with_replicas(replicas)
     rate = field.asked.offered(cluster)
     if rate is None or field.asked.needed(rate) >= cluster.saturation():
         return
@@ -150,7 +150,7 @@ def _load(field: Field, name: str, one: SteadyCluster) -> Iterator[WayOut]:
     if budget is None or rate is None:
         return
     replicas = field.most_replicas(name)
-    holds = with_replicas(one, replicas).capacity() * (1.0 - field.asked.headroom)
+    holds = one.with_replicas(replicas).capacity() * (1.0 - field.asked.headroom)
     if 0.0 < holds < rate:
         to = rounded_down(holds / MARGIN)
         key = LOAD_OF_TRACE if field.scenario.workload.arrivals.kind == "trace" else LOAD

@@ -7,7 +7,7 @@ from typing import Any
 from simulator.planning.fleet import fewest
 from simulator.planning.model_error import clusters_of
 from simulator.planning.search.appraisal import Appraisal
-from simulator.planning.search.asked import alone, with_replicas
+from simulator.planning.search.asked import alone
 from simulator.planning.search.field import Field
 from simulator.planning.search.points import Point
 from simulator.planning.search.rivals import Confirmed, rivals_of
@@ -43,7 +43,7 @@ def replicas_if_slower(field: Field, choice: Point) -> int | None:
     assert choice.replicas is not None
     slow = clusters_of(alone(field.scenario, choice.name, choice.replicas), choice.name).slow
     asked = replace(field.asked, headroom=0.0)
-    return None if slow is None else fewest(lambda count: asked.holds(with_replicas(slow, count)), choice.replicas)
+    return None if slow is None else fewest(lambda count: asked.holds(slow.with_replicas(count)), choice.replicas)
 
 
 def _luck(choice: Point) -> str:

@@ -2,7 +2,7 @@ import pytest
 
 from simulator.errors import ScenarioError
 from simulator.planning.estimate import steady_cluster
-from simulator.planning.search.asked import Asked, asked_of, at_rate, rate_of_users, ratios_at, with_replicas
+from simulator.planning.search.asked import Asked, asked_of, at_rate, rate_of_users, ratios_at
 from simulator.planning.steady_cluster import pressure
 from simulator.spec.plan import Users
 from tests.simulator.outcome import specs
@@ -37,7 +37,7 @@ def test_a_batch_states_no_load():
 
 @pytest.mark.parametrize("think_s", [0.0, 2.0, 60.0])
 def test_users_think_or_wait(think_s):
-    cluster = with_replicas(steady_cluster(small.scenario(), "plain"), 4)
+    cluster = steady_cluster(small.scenario(), "plain").with_replicas(4)
 
     rate = rate_of_users(cluster, Users(count=40, think_s=think_s))
 
@@ -67,7 +67,7 @@ def test_no_cluster_holds_users_that_it_cannot_serve():
 
 def test_users_send_no_more_than_to_an_idle_cluster():
     asked = asked_of(small.scenario(), small.question(**users(40, 5.0)))
-    cluster = with_replicas(steady_cluster(small.scenario(), "plain"), 4)
+    cluster = steady_cluster(small.scenario(), "plain").with_replicas(4)
 
     assert asked.offered(cluster) <= asked.most(cluster) * 1.01
 

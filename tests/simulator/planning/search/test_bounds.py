@@ -2,8 +2,9 @@ import pytest
 
 from simulator.outcome.slo import verdict
 from simulator.planning.estimate import steady_cluster
-from simulator.planning.search.asked import IDLE, ratios_at
+from simulator.planning.search.asked import ratios_at
 from simulator.planning.search.bounds import bound_of
+from simulator.planning.steady_cluster import IDLE
 from simulator.planning.steady_state import saturation_rate
 from simulator.run import simulate_once
 from simulator.spec.scenario import Scenario

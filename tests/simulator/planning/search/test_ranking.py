@@ -4,7 +4,6 @@ from dataclasses import replace
 from simulator.planning.estimate import steady_cluster
 from simulator.planning.search import ranking
 from simulator.planning.search.appraisal import Ask, appraise
-from simulator.planning.search.asked import with_replicas
 from simulator.planning.search.ranking import anew, appraisals, cheapest
 from tests.simulator.planning.search import small
 
@@ -26,7 +25,7 @@ def test_each_candidate_gets_its_fewest_replicas_by_the_estimate():
     assert of.estimated.row["holds_slo"]
     assert of.estimated.row["capacity_req_per_s"] >= 60.0
     one = steady_cluster(field.scenario, "plain")
-    assert not field.asked.holds(with_replicas(one, of.estimated.replicas - 1))
+    assert not field.asked.holds(one.with_replicas(of.estimated.replicas - 1))
 
 
 def test_headroom_takes_more_replicas():
