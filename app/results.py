@@ -33,7 +33,7 @@ class PointResult:
 def put_together(name: str, points: Sequence[PointResult], asserts: Sequence[str]) -> dict[str, Any]:
     """The summary of a scenario file from its finished points, in the shape of `run --json`; its lists are `Each`."""
     from app.tables.sweep import over_points
-    from scenarios.streamed import Each
+    from scenarios.streamed import Counted, Each
 
     first = points[0].result
     several = len(points) > 1
@@ -50,7 +50,7 @@ def put_together(name: str, points: Sequence[PointResult], asserts: Sequence[str
         "asserts": _asserted(asserts, rows),
     }
     if several or points[0].values:
-        summary["points"] = Each(partial(_swept, points, summary["provenance"]))
+        summary["points"] = Counted(partial(_swept, points, summary["provenance"]), len(points))
     return summary
 
 

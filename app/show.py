@@ -68,7 +68,7 @@ def _show_sweep(
     from app.tables.sweep import MOST_POINT_TABLES, left_out, point_title, sweep_table
     from app.tables.verdict import point_block, verdict_block
 
-    num_points = sum(1 for _ in summary["points"])
+    num_points = len(summary["points"])
     console.print(f"{title}, {plural(num_points, 'point')}", style="bold")
     if len(points) <= MOST_POINT_TABLES:
         for point in points:

@@ -15,6 +15,17 @@ class Each(Iterable[Any]):
         return iter(self._make())
 
 
+class Counted(Each):
+    """The same, of which it is known how many items it has."""
+
+    def __init__(self, make: Callable[[], Iterable[Any]], length: int) -> None:
+        super().__init__(make)
+        self._length = length
+
+    def __len__(self) -> int:
+        return self._length
+
+
 def json_parts(value: Any, dump: Callable[[Any], str] | None = None, indent: str = "") -> Iterator[str]:
     """The JSON of a value, indented by two spaces, in parts of which none holds a whole `Each`.
 

@@ -56,6 +56,14 @@ def test_a_point_is_read_when_its_rows_are_gone_through_and_no_sooner(points):
     assert points[2].result.reads == before
 
 
+def test_points_are_counted_without_a_look_at_them(points):
+    summary = put_together("chat", points, ())
+    for one in points:
+        one.result.result.clear()
+
+    assert len(summary["points"]) == 3
+
+
 def test_asserts_look_at_every_point(points):
     summary = put_together("chat", [*points, point(4, num_gpus=9)], ["plain.num_gpus == 2", "spec.num_gpus < 10"])
 
