@@ -102,9 +102,7 @@ def resolve_draft_price(deployment: Deployment) -> ResolvedPrice:
 
     Raises CatalogError when the list does not hold them.
     """
-    pool = deployment.draft_pool
-    own = None if pool is None else pool.price
-    return resolved(deployment.price if own is None else own, deployment.draft_gpu)
+    return resolved(deployment.draft_price, deployment.draft_gpu)
 
 
 def resolved(price: AnyPrice, gpu: str) -> ResolvedPrice:

@@ -41,8 +41,8 @@ def _prices_by_gpu(specs: Mapping[str, Deployment]) -> dict[str, list[AnyPrice]]
     found: dict[str, list[AnyPrice]] = {}
     for spec in specs.values():
         pairs = [(spec.gpu, spec.price)]
-        if (pool := spec.draft_pool) is not None:
-            pairs.append((spec.draft_gpu, spec.price if pool.price is None else pool.price))
+        if spec.draft_pool is not None:
+            pairs.append((spec.draft_gpu, spec.draft_price))
         for gpu, price in pairs:
             if price not in found.setdefault(gpu, []):
                 found[gpu].append(price)

@@ -161,6 +161,12 @@ class Deployment(Spec):
         """GPU type on which drafts run."""
         return (self.draft_pool and self.draft_pool.gpu) or self.gpu
 
+    @property
+    def draft_price(self) -> AnyPrice:
+        """Price of the GPUs on which drafts run: a pool's own, else the deployment's."""
+        own = None if self.draft_pool is None else self.draft_pool.price
+        return self.price if own is None else own
+
     def draft_gpus(self, replicas: int) -> int:
         """GPUs of the draft pools of so many replicas."""
         return self.draft_pool.pools(replicas) * self.draft_pool.gpus if self.draft_pool is not None else 0
