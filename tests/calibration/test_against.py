@@ -40,6 +40,13 @@ def test_an_error_is_predicted_over_measured_and_judged_by_the_error_to_expect(c
     assert row(found, "req_per_s")["within"] is None
 
 
+def test_a_measurement_that_is_faster_than_the_error_explains_is_not_within_it_either(compared):
+    found = compared(benchmarked.result(benchmarked.prediction(), slower=1 / 1.25))
+
+    assert row(found, "tpot_s.mean")["within"] is False
+    assert row(found, "ttft_s.p95")["within"] is True
+
+
 def test_without_a_known_error_nothing_is_judged(compared):
     prediction = benchmarked.prediction(factors=None)
 

@@ -136,6 +136,16 @@ def test_names_that_are_too_long_are_cut_and_stay_apart():
     assert len(set(names)) == 4
 
 
+def test_an_offer_called_as_a_candidate_of_another_is_a_candidate_of_its_own():
+    text = f"{CHAT}  spec.k1: {{extends: plain, speculation: {{kind: none}}}}\n"
+
+    planned = plan_of(f"{text}plan: {{vary: {{speculation.propose.draft_tokens: [1, 2]}}}}\n")
+
+    assert list(planned.offers.items()) == [
+        ("plain", "plain"), ("spec.k1", "spec"), ("spec.k2", "spec"), ("spec.k1-4", "spec.k1")
+    ]  # fmt: skip
+
+
 def test_what_a_choice_makes_impossible_is_left_out_with_the_reason():
     text = varied(speculation__drafts__small__tensor_parallel=[1, 2], target__tensor_parallel=[1, 2, 3])
 

@@ -56,6 +56,11 @@ def root(number):
     return number**0.5
 
 
+def refuse(number):
+    time.sleep(0.02)
+    raise ValueError(str(number))
+
+
 def end(_):
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -128,6 +133,12 @@ def test_an_error_is_its_jobs_own_and_its_other_tasks_are_dropped(threads):
     assert str(found["bad"].error) == "-1 is below zero"
     assert None in found["bad"].found
     assert found["good"].found == [2.0]
+
+
+def test_a_job_whose_tasks_all_fail_is_told_once(threads):
+    (outcome,) = run_jobs([Sums("bad", [1, 2, 3, 4])], refuse, threads)
+
+    assert str(outcome.error) in ("1", "2")
 
 
 def test_an_executor_that_gives_up_is_told_with_the_task():
