@@ -7,6 +7,7 @@ from math import ceil
 
 import numpy as np
 
+from simulator.catalog.load import Stamp, stamps
 from simulator.cluster.accepted import draft_shares, drafted_mix, expected_context, survival_over_steps
 from simulator.cluster.adaptive import AdaptiveDecoding
 from simulator.cluster.cluster import ClusterPlan, Load, MakesDecoding, simulate_cluster
@@ -34,13 +35,16 @@ from simulator.spec.workload import Workload
 
 @lru_cache(maxsize=32)
 def _step_model(
-    deployment_json: str, draft_shares: tuple[tuple[str, float], ...], context_tokens: float | None
+    deployment_json: str,
+    configs: tuple[Stamp, ...],
+    draft_shares: tuple[tuple[str, float], ...],
+    context_tokens: float | None,
 ) -> CatalogStepModel:
     return build_step_model(Deployment.model_validate_json(deployment_json), dict(draft_shares), context_tokens)
 
 
 @lru_cache(maxsize=32)
-def _chosen(deployment_json: str) -> Deployment:
+def _chosen(deployment_json: str, configs: tuple[Stamp, ...]) -> Deployment:
     return chosen(Deployment.model_validate_json(deployment_json))
 
 
@@ -49,7 +53,7 @@ def with_best_tree(deployment: Deployment) -> Deployment:
     speculation = deployment.speculation
     if speculation.kind == "none" or speculation.propose.shape != "best_tree":
         return deployment
-    return _chosen(deployment.model_dump_json(exclude_unset=True))
+    return _chosen(*_said(deployment))
 
 
 def step_model_of(
@@ -62,7 +66,12 @@ def step_model_of(
     """
     shared_by = deployment.draft_pool.shared_by if deployment.draft_pool is not None else 1
     alone = with_best_tree(deployment).model_copy(update={"replicas": shared_by})
-    return _step_model(alone.model_dump_json(exclude_unset=True), tuple((draft_shares or {}).items()), context_tokens)
+    return _step_model(*_said(alone), tuple((draft_shares or {}).items()), context_tokens)
+
+
+def _said(deployment: Deployment) -> tuple[str, tuple[Stamp, ...]]:
+    """All that a deployment follows from: what it says, and the config.json files that it names as they are now."""
+    return deployment.model_dump_json(exclude_unset=True), stamps(deployment.models)
 
 
 def with_expected_hit(deployment: Deployment, workload: Workload) -> Deployment:

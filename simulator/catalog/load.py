@@ -5,7 +5,7 @@ Names are looked up in the package, then in the user's own catalog (`simulator.c
 
 import difflib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -39,6 +39,8 @@ NOUNS = {
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _S = TypeVar("_S", bound=Spec)
+Stamp = tuple[str, int, int]
+"""A file's path, when it changed [ns], and how long it is [bytes]."""
 
 
 @cache
@@ -55,7 +57,7 @@ def load_links(name: str) -> Links:
 
 def load_model(name: str) -> Model:
     """The model of this name, or the one that the config.json at this path describes."""
-    return _of_config(name, *_stamp(name)) if is_config(name) else _of_catalog(name)
+    return _of_config(*_stamp(name)) if is_config(name) else _of_catalog(name)
 
 
 @cache
@@ -71,13 +73,18 @@ def _of_config(path: str, changed_ns: int, size_bytes: int) -> Model:
     return read_config(Path(path))
 
 
-def _stamp(path: str) -> tuple[int, int]:
+def stamps(models: Iterable[str]) -> tuple[Stamp, ...]:
+    """Of the models that a config.json describes: what is kept by a model's name has to be kept by these, too."""
+    return tuple(_stamp(name) for name in models if is_config(name))
+
+
+def _stamp(path: str) -> Stamp:
     try:
         found = Path(path).stat()
     except (OSError, ValueError) as error:
         told = getattr(error, "strerror", None) or error
         raise ScenarioError(f"{path}: cannot be read: {told}") from None
-    return found.st_mtime_ns, found.st_size
+    return path, found.st_mtime_ns, found.st_size
 
 
 def is_config(name: str) -> bool:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from simulator.catalog.load import Stamp, stamps
 from simulator.outcome.cost import bill_of
 from simulator.outcome.report import RowContext
 from simulator.physics.ledger import LedgerRow, memory_ledger
@@ -21,17 +22,18 @@ def why_unfit(scenario: Scenario, deployment: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """A deployment, known by its name and all that it says."""
+    """A deployment, known by its name, all that it says, and the config.json files that it names."""
 
     name: str
     said: str
+    configs: tuple[Stamp, ...]
     deployment: Deployment = field(compare=False)
 
 
 def ledger_of(name: str, deployment: Deployment) -> tuple[LedgerRow, ...]:
     """The HBM ledger of a deployment, kept: its price is not in it."""
     alone = deployment.model_copy(update={"price": 1.0})
-    return _ledger(_Memory(name, alone.model_dump_json(exclude_unset=True), deployment))
+    return _ledger(_Memory(name, alone.model_dump_json(exclude_unset=True), stamps(deployment.models), deployment))
 
 
 @lru_cache(maxsize=KEPT)

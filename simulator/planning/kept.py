@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from simulator.catalog.load import Stamp, stamps
 from simulator.spec.scenario import Scenario
 
 STEADY = ("poisson", "constant", "gamma")
@@ -18,7 +19,8 @@ class Asked:
     """A deployment of a scenario, equal to any other whose steady state is the same."""
 
     said: str
-    """All that it follows from."""
+    """All that it follows from, but for the config.json files that it names."""
+    configs: tuple[Stamp, ...]
     scenario: Scenario = field(compare=False)
     name: str = field(compare=False)
 
@@ -33,4 +35,4 @@ def asked(scenario: Scenario, name: str) -> Asked:
     said = scenario.model_copy(
         update={"name": _ANY, "description": "", "workload": workload, "deployments": {_ANY: alone}}
     )
-    return Asked(said.model_dump_json(exclude_unset=True), scenario, name)
+    return Asked(said.model_dump_json(exclude_unset=True), stamps(alone.models), scenario, name)

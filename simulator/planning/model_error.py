@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from math import exp, hypot, isfinite, pi, sqrt
 from typing import Any, NamedTuple
 
-from simulator.catalog.load import load_model
+from simulator.catalog.load import Stamp, load_model, stamps
 from simulator.outcome.aggregate import flatten
 from simulator.outcome.interval import CONFIDENCE, NORMAL_QUANTILE
 from simulator.outcome.latency import METRICS
@@ -125,9 +125,13 @@ def _model_of(group: HeldOut) -> str:
     return group.group.split()[0 if group.step is not None else 1]
 
 
-@cache
 def _architecture(model: str) -> str:
     """A model but for its names: models with the same layers take the same time."""
+    return _layers(model, stamps([model]))
+
+
+@cache
+def _layers(model: str, configs: tuple[Stamp, ...]) -> str:
     return load_model(model).model_dump_json(exclude={"name", "hf_id", "published", "notes", "source", "sources"})
 
 

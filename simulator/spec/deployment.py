@@ -157,6 +157,11 @@ class Deployment(Spec):
         return speculation.placement
 
     @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the target and of the drafts that have one."""
+        return (self.target.model, *(draft.model for draft in self.speculation.drafts.values() if draft.model))
+
+    @property
     def draft_gpu(self) -> str:
         """GPU type on which drafts run."""
         return (self.draft_pool and self.draft_pool.gpu) or self.gpu

@@ -8,12 +8,14 @@ import pytest
 from scenarios.load import load_scenario
 from simulator.cluster.plan import limits_of, planner_of
 from simulator.errors import ScenarioError
+from simulator.planning.context import ledger_of
 from simulator.planning.demand import demand_of, slowed
 from simulator.planning.estimate import estimate
 from simulator.planning.kept import asked
 from simulator.planning.model_error import clusters_of
 from simulator.planning.sampled_requests import sample_requests
 from simulator.planning.steady_state import prompt_work
+from tests.simulator.catalog.hub.samples import LLAMA, written
 
 RATE = "workload.arrivals.rate_per_s=9"
 PRICE = "deployments.h200-spec.price=1.5"
@@ -45,6 +47,19 @@ def test_a_steady_state_follows_from(moved):
 
 def test_a_rate_and_a_price_share_the_steady_state():
     assert clusters_of(chat(RATE, PRICE), "h200-spec") is clusters_of(chat(), "h200-spec")
+
+
+def test_a_config_file_that_was_edited_is_estimated_anew(tmp_path):
+    def estimated(layers):
+        file = written(tmp_path, LLAMA | {"num_hidden_layers": layers})
+        asked_of = chat(f"deployments.h200-plain.target.model={file}")
+        ledger = ledger_of("h200-plain", asked_of.deployments["h200-plain"])
+        return estimate(asked_of, "h200-plain")["capacity_req_per_s"], ledger[0].target_weights_bytes
+
+    (fast, small), (slow, large) = estimated(8), estimated(32)
+
+    assert slow < 0.6 * fast
+    assert large > 2 * small
 
 
 def test_the_rate_still_counts_in_what_is_said_of_it():
