@@ -54,7 +54,7 @@ def fleet_view(
             "spot_interrupted": fleet.spot_interrupted if fleet.spot else None,
             "rows": rows,
             "job": None if fleet.job is None else job_view(scenario, fleet, fleet.job, executor),
-            "assumptions": list(_assumed(fleet)),
+            "assumptions": list(_assumed(fleet, [scenario.deployments[point["name"]] for point in points])),
         }
     )
     return found
@@ -71,8 +71,10 @@ def check_fleet(fleet: Fleet) -> None:
                 raise CatalogError(f"plan.fleet.{contract}.{gpu}: {error}") from None
 
 
-def _assumed(fleet: Fleet) -> Iterator[str]:
+def _assumed(fleet: Fleet, specs: Sequence[Deployment]) -> Iterator[str]:
     yield from ASSUMPTIONS
+    if any(spec.draft_pool is not None and spec.draft_pool.shared_by > 1 for spec in specs):
+        yield "by the hour, each of the replicas that share draft GPUs pays its part of them"
     if fleet.spot:
         yield (
             f"GPUs on spot are taken away in {fleet.spot_interrupted:.0%} of the hours and bought on demand instead; "
@@ -90,11 +92,14 @@ def _told(prices: PriceByGpu, gpus: Mapping[str, None]) -> dict[str, Any]:
 
 
 def rates_of(spec: Deployment, fleet: Fleet) -> Rates:
-    """What a replica of a deployment costs in an hour, by contract; its own price stands for one on demand."""
+    """What a replica of a deployment costs in an hour, by contract, with its share of a pool of draft GPUs."""
+    return Rates(**{contract: bill.usd_per_replica_hour() for contract, bill in bills_of(spec, fleet).items()})
+
+
+def bills_of(spec: Deployment, fleet: Fleet) -> dict[str, Bill]:
+    """A deployment's bill on each contract that there is for its GPUs; its own price stands for one on demand."""
     bills = {contract: bill_on(spec, getattr(fleet, contract)) for contract in CONTRACTS}
-    usd = {contract: None if bill is None else bill.usd_per_replica_hour() for contract, bill in bills.items()}
-    own = bill_of(spec).usd_per_replica_hour()
-    return Rates(own if usd["on_demand"] is None else usd["on_demand"], usd["reserved"], usd["spot"])
+    return {"on_demand": bill_of(spec)} | {contract: bill for contract, bill in bills.items() if bill is not None}
 
 
 def bill_on(spec: Deployment, prices: PriceByGpu) -> Bill | None:
@@ -173,10 +178,10 @@ def job_rows(spec: Deployment, name: str, req_per_s: float, fleet: Fleet, job: J
     """
     replicas = max(ceil(job.requests / (req_per_s * job.within_hours * 3600.0) - 1e-9), 1)
     hours = job.requests / (req_per_s * replicas * 3600.0)
-    rates = rates_of(spec, fleet)
-    contracts = {"on_demand": rates.on_demand}
-    if rates.spot is not None:
-        contracts["spot"] = spot_usd(rates.spot, rates.on_demand, fleet.spot_interrupted)
+    usd_per_hour = {contract: bill.usd_per_hour(replicas) for contract, bill in bills_of(spec, fleet).items()}
+    contracts = {"on_demand": usd_per_hour["on_demand"]}
+    if "spot" in usd_per_hour:
+        contracts["spot"] = spot_usd(usd_per_hour["spot"], usd_per_hour["on_demand"], fleet.spot_interrupted)
     for contract, usd in contracts.items():
         yield {
             "name": name,
@@ -185,5 +190,5 @@ def job_rows(spec: Deployment, name: str, req_per_s: float, fleet: Fleet, job: J
             "replicas": replicas,
             "num_gpus": bill_of(spec).gpus(replicas),
             "hours": hours,
-            "usd": usd * replicas * hours,
+            "usd": usd * hours,
         }

@@ -8,8 +8,8 @@ import pytest
 from simulator.errors import CatalogError
 from simulator.planning.economics import HOURS_PER_MONTH
 from simulator.planning.estimate import steady_cluster
-from simulator.planning.fleet_money import check_fleet, fleet_view, rates_of
-from simulator.spec.fleet import Fleet
+from simulator.planning.fleet_money import check_fleet, fleet_view, job_rows, rates_of
+from simulator.spec.fleet import Fleet, Job
 from simulator.spec.plan import Plan
 from tests.simulator.outcome import specs
 
@@ -150,6 +150,15 @@ def test_a_job_goes_where_it_costs_least():
 
 def test_a_small_job_needs_a_replica():
     assert job(requests=1)["rows"][0]["replicas"] == 1
+
+
+def test_a_job_pays_for_draft_gpus_whole_though_few_replicas_share_them():
+    placement = {"kind": "dedicated", "shared_by": 4, "link": "internode"}
+    spec = specs.deployment(replicas=4, speculation=specs.MODELLED_DRAFTS | {"placement": placement})
+
+    [row] = job_rows(spec, "shared", 10.0, Fleet(), Job(requests=36_000, within_hours=1.0))
+    assert (row["replicas"], row["num_gpus"]) == (1, 2)
+    assert row["usd"] == pytest.approx(2 * 3.0)
 
 
 def test_a_job_costs_the_same_wherever_it_is_estimated():
