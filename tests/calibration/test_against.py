@@ -108,6 +108,16 @@ def test_a_run_that_speculated_unasked_is_told(compared):
     assert "the run speculated (2 tokens per step)" in found["notes"][0]
 
 
+def test_fewer_requests_in_flight_than_were_predicted_are_told(compared):
+    load = benchmarked.prediction().load.model_copy(update={"clients": 32})
+    prediction = benchmarked.prediction(load=load)
+
+    notes = {peak: compared(benchmarked.result(prediction, max_concurrent_requests=peak), prediction)["notes"]
+             for peak in (20, 32)}  # fmt: skip
+
+    assert notes == {20: ["at most 20 requests were in flight, 32 were predicted"], 32: []}
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -8,7 +8,7 @@ import yaml
 
 from scenarios.files import builtin_names, builtin_plans, find_scenarios
 from scenarios.load import load_scenario
-from scenarios.plan_file import load_plan
+from scenarios.plan_file import described, load_plan
 from simulator.errors import ScenarioError
 from tests.scenarios.examples import CHAT, edited, line_of
 from tests.scenarios.plan_examples import PLAN, plan_of, varied
@@ -134,6 +134,15 @@ def test_names_that_are_too_long_are_cut_and_stay_apart():
 
     assert names[:2] == ["x" * 78 + "-1", "x" * 78 + "-2"]
     assert len(set(names)) == 4
+
+
+def test_what_is_left_out_is_counted_by_candidates_and_not_by_reasons():
+    planned = plan_of(varied(engine__max_num_seqs=[64, 65], target__tensor_parallel=[1, 2, 3]))
+
+    found = described({"points": [], "counts": {"candidates": 8}}, planned)
+
+    assert found["counts"] == {"candidates": 8, "refused": 4}
+    assert [one["count"] for one in found["refused"]] == [4]
 
 
 def test_an_offer_called_as_a_candidate_of_another_is_a_candidate_of_its_own():

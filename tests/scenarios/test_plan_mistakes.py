@@ -90,6 +90,11 @@ def test_a_number_that_is_none_is_a_mistake_and_not_left_out(value, said):
     assert f"chat.yaml:{line}: deployments.plain.target.tensor_parallel: {said}" in str(error.value)
 
 
+def test_a_set_of_a_place_that_is_varied_is_answered_with_the_place_and_not_with_its_list():
+    with pytest.raises(ScenarioError, match=r"nearest: deployments\.spec\.speculation\.propose\.draft_tokens$"):
+        plan_of(CHAT + PLAN, "speculation.propose.draft_tokens=3")
+
+
 def test_mistakes_of_the_scenario_and_of_the_question_are_told_at_once():
     text = edited(("rate_per_s: 4", "rate: 4")) + PLAN.replace("headroom", "headrom")
 

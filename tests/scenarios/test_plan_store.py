@@ -9,6 +9,7 @@ import yaml
 from scenarios.load import load_scenario
 from scenarios.plan_file import load_plan
 from scenarios.plan_store import find_plan, plan_folder, prepare_plan, write_plan
+from scenarios.store import RunFolder
 from simulator.errors import ScenarioError
 from tests.app import plan_toys
 from tests.app.plan_toys import CHEAP, OTHER
@@ -50,6 +51,13 @@ def test_an_answer_that_has_lost_a_file_is_not_found(written):
     (written.path / "choice.yaml").unlink()
 
     assert find_plan(written) is None
+
+
+def test_an_answer_to_another_question_whose_folder_is_called_alike_is_not_found(written):
+    alike = RunFolder(written.out, "plan-small", written.digest[:8] + "0" * 8)
+
+    assert alike.path == written.path
+    assert find_plan(alike) is None
 
 
 def test_a_plan_that_was_not_finished_is_not_found(tmp_path):
