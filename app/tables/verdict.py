@@ -150,7 +150,7 @@ def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[Line]:
     yield "Source", " · ".join(parts), "dim"
     for said, names in error_lines(provenance.get("calibration") or {}).items():
         yield "Error", f"{', '.join(names)}: {said}", "dim"
-    for price, names in _by_price(provenance.get("prices") or {}).items():
+    for price, names in price_lines(provenance.get("prices") or {}).items():
         yield "Price", f"{', '.join(names)}: {price}", "dim"
     assumptions = _assumptions(provenance.get("assumptions") or ())
     for text in assumptions[:MOST_ASSUMPTIONS]:
@@ -189,7 +189,11 @@ def error_lines(calibration: Mapping[str, Any]) -> dict[str, list[str]]:
     return found
 
 
-def _by_price(prices: Mapping[str, Any]) -> dict[str, list[str]]:
+def price_lines(prices: Mapping[str, Any]) -> dict[str, list[str]]:
+    """A price with basis, date and source → the deployments that pay it.
+
+    prices: of a report's provenance, by deployment.
+    """
     found: dict[str, list[str]] = {}
     for name, price in prices.items():
         basis = str(price.get("basis", "")).replace("_", " ")

@@ -3,14 +3,26 @@
 import streamlit as st
 
 from app.dashboard import answers, badges, cards
-from app.dashboard.charts import chart
+from app.dashboard.computed import computed_by
 from app.dashboard.estimates import Answer
+from app.dashboard.explained import beside, explained
+from app.dashboard.exports import rows_csv
 from app.dashboard.sides import sides, tie_of
 from app.figures.price_ratio import price_ratio, price_ratio_alt
 from app.report.markup import Markup, join, tag
 from app.report.tables import comparison as comparison_table
 from app.tables.figures import limits_of, shown_percentiles
 from app.tables.verdict import notes
+
+FIGURES = (
+    "latencies over the requests of the offered load; capacity is the highest rate that holds every target; "
+    "$ per million = cluster $/h ÷ 3,600 ÷ tokens/s × 10⁶; the fleet is the fewest replicas that hold the load"
+)
+TIE = (
+    "cost of the winner × price ratio ÷ its price ratio now, against the cost of the other, which stays; they tie "
+    "where the ratio of prices is that of now × cost of the other ÷ cost of the winner; shaded: its 95 % interval"
+)
+"""How the figures of the page follow from each other, in words."""
 
 
 def page() -> None:
@@ -40,6 +52,7 @@ def _figures(found: Answer) -> None:
     st.html(
         tag("div", comparison_table(found.rows, limits_of(found.scenario.slo), found.comparison), class_="sf-table")
     )
+    beside("Latency, load and cost", computed_by(FIGURES, found), lambda: rows_csv(found))
 
 
 def _flip(found: Answer) -> None:
@@ -48,7 +61,7 @@ def _flip(found: Answer) -> None:
     st.subheader("When does the winner flip?", anchor=False)
     st.html(tag("p", flip.get("sentence") or "Nothing is there to win against.", class_="sf-dim"))
     if tie is not None:
-        chart(price_ratio(tie), price_ratio_alt(tie), "price_ratio")
+        explained("Cost against the price ratio", price_ratio(tie), price_ratio_alt(tie), computed_by(TIE, found))
 
 
 def _notes(found: Answer) -> None:

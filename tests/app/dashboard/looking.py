@@ -60,3 +60,10 @@ def waited(dashboard: Any, text: str, most_s: float = 60.0) -> Any:
 def link_to(dashboard: Any, label: str) -> str:
     """Where a link leads."""
     return next(element.proto.url for element in dashboard.at.get("link_button") if element.proto.label == label)
+
+
+def beside(dashboard: Any, part: str) -> list[str]:
+    """Titles that have this below them, `how` they were computed or their `csv`, in the order of the page."""
+    kind = {"how": "popover", "csv": "download_button"}[part]
+    keys = [str(element.key or "") for element in dashboard.at.get(kind)]
+    return [key.removeprefix(f"{part} ") for key in keys if key.startswith(f"{part} ")]
