@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from app.dashboard import badges
+from app.dashboard import badges, terms
 from app.dashboard.estimates import Answer
 from app.dashboard.sides import Row, ratio, sides
 from app.figures.style import gpu_look
@@ -21,8 +21,8 @@ class Card(NamedTuple):
     """A figure of two deployments."""
 
     title: str
-    says: str
-    """Formula and source, in one line."""
+    word: str
+    """Of the glossary: what it means, with formula and unit."""
     field: str
     """Field of the row that is compared."""
     show: Callable[[Row], tuple[str, str]]
@@ -75,7 +75,7 @@ def _card(card: Card, answer: Answer, chosen: list[Row]) -> Markup:
     lines = [_line(row, card, gpus, bold=row is best) for row in chosen]
     return tag(
         "section",
-        tag("h3", card.title, tag("span", "?", class_="sf-tip", title=card.says, aria_label=card.says, role="img")),
+        tag("h3", card.title, terms.sign(card.word)),
         tag("dl", *lines),
         tag("p", _difference(card, chosen), class_="sf-delta"),
         tag("p", badges.method(answer), class_="sf-under"),
@@ -153,26 +153,13 @@ def _fleet(row: Row) -> tuple[str, str]:
 OUTPUT, TOTAL = "usd_per_million_output_tokens_at_capacity", "usd_per_million_total_tokens_at_capacity"
 
 CARDS = (
+    Card("$/M output at capacity", "m-output-at-capacity", OUTPUT, _with_error(OUTPUT, usd)),
+    Card("$/M total at capacity", "m-total-at-capacity", TOTAL, _with_error(TOTAL, usd)),
     Card(
-        "$/M output at capacity",
-        "USD per million output tokens: cluster $/h ÷ 3600 ÷ output tokens/s at capacity × 10⁶; carries the whole cost",
-        OUTPUT, _with_error(OUTPUT, usd),
+        "Requests/s in target", "capacity", "capacity_req_per_s", _with_error("capacity_req_per_s", significant),
+        less_is_better=False,
     ),
-    Card(
-        "$/M total at capacity",
-        "USD per million input and output tokens: the same cost ÷ all tokens; never add it to the other",
-        TOTAL, _with_error(TOTAL, usd),
-    ),
-    Card(
-        "Requests/s in target",
-        "highest rate at which every stated percentile is met and no backlog grows",
-        "capacity_req_per_s", _with_error("capacity_req_per_s", significant), less_is_better=False,
-    ),
-    Card(
-        "GPUs for this load",
-        "fewest replicas that hold the offered load × GPUs of a replica",
-        "gpus_for_offered", _fleet,
-    ),
+    Card("GPUs for this load", "gpus-for-this-load", "gpus_for_offered", _fleet),
 )  # fmt: skip
 
 

@@ -9,7 +9,8 @@ import streamlit as st
 from app.dashboard import state
 from app.dashboard.deployment_controls import deployment_controls
 from app.dashboard.speculation_inputs import chaining, own_survival
-from app.dashboard.widgets import Changes, choice, number, slider, unmarked
+from app.dashboard.terms import tip, unmarked
+from app.dashboard.widgets import Changes, choice, number, slider
 from simulator.catalog.load import load_price_list, names
 from simulator.cluster.accepted import survival_over_steps
 from simulator.outcome.cost import resolve_price
@@ -46,7 +47,7 @@ def _opened() -> None:
         known.index(origin),
         key="open",
         on_change=_open,
-        help="Built in; your own on the page Scenario.",
+        help=tip("scenario", "Built in; your own on the page Scenario."),
     )
     points = state.loaded().points
     if len(points) > 1:
@@ -71,14 +72,15 @@ def _traffic(scenario: Scenario) -> None:
     if arrivals.kind == "closed_loop":
         number(
             "Clients at once", "clients", arrivals.concurrency, lambda value: {CONCURRENCY: value},
-            min_value=1, max_value=100_000, step=8, help="Each sends its next request when the last one has ended.",
+            min_value=1, max_value=100_000, step=8, help=tip("closed-loop"),
         )  # fmt: skip
     elif arrivals.kind == "queued_at_once":
         st.caption("All requests are queued at once: there is no rate.")
     elif arrivals.kind != "trace":
         number(
             "Requests per second", "rate", float(arrivals.rate_per_s), lambda value: {RATE: value},
-            min_value=0.01, max_value=100_000.0, step=1.0, format="%g", help=f"Mean of the {arrivals.kind} arrivals.",
+            min_value=0.01, max_value=100_000.0, step=1.0, format="%g",
+            help=tip("offered-load", f"Mean of the {arrivals.kind} arrivals."),
         )  # fmt: skip
     _lengths(scenario)
 
@@ -124,7 +126,7 @@ def _targets(scenario: Scenario) -> None:
         number(
             "TTFT p95 ≤ s", "ttft", limit, lambda value: _limit(scenario, "ttft_s", value),
             min_value=0.01, max_value=600.0, step=0.1, format="%g",
-            help="Time to first token, queueing included, that 95 % of the requests stay below.",
+            help=tip("ttft", "95 % of the requests stay below it."),
         )  # fmt: skip
     with right:
         limit = slo.tpot_s.get("p95") if slo else None
@@ -132,7 +134,7 @@ def _targets(scenario: Scenario) -> None:
         number(
             "TPOT p95 ≤ ms", "tpot", shown, lambda value: _limit(scenario, "tpot_s", round(value / 1e3, 9)),
             min_value=0.1, max_value=10_000.0, step=1.0, format="%g",
-            help="Mean time per output token after the first, of 95 % of the requests.",
+            help=tip("tpot", "95 % of the requests stay below it."),
         )  # fmt: skip
 
 
@@ -149,7 +151,7 @@ def _prices(scenario: Scenario) -> None:
     choice(
         "Price list", "price_list", lists.pop() if len(lists) == 1 else MIXED, _lists_for(gpus),
         lambda name: _priced(scenario, {"catalog": name}) if name != MIXED else {},
-        help="A dated list of the catalog; or set prices below.",
+        help=tip("price", "A dated list of the catalog; or set prices below."),
     )  # fmt: skip
     for gpu, column in zip(gpus, st.columns(max(len(gpus), 2)) * len(gpus), strict=False):
         with column:
@@ -201,13 +203,13 @@ def _drafts(scenario: Scenario) -> None:
         "Draft tokens K", "k", first.propose.draft_tokens,
         lambda value: {f"deployments.{name}.speculation.propose.draft_tokens": value for name in chains},
         min_value=0, max_value=MOST_DRAFT_TOKENS,
-        help="Tokens that a draft proposes per step, in every deployment whose drafts propose chains.",
+        help=tip("draft-tokens-k", "Of every deployment whose drafts propose chains."),
     )  # fmt: skip
     slider(
         "Acceptance of a draft token", "acceptance", _first_acceptance(scenario, name, first),
         lambda value: _constant_acceptance(chains, value), min_value=0.0, max_value=0.99, step=0.01,
-        help="Chance that the first draft token is kept, over all classes. Moving it puts one constant acceptance at "
-        "every position and class of every draft that proposes a chain, in place of what the file says.",
+        help=tip("acceptance", "Of the first draft token, over all classes. Moving it puts one constant acceptance at "
+        "every position and class of every draft that proposes a chain, in place of what the file says."),
     )  # fmt: skip
 
 
@@ -230,13 +232,13 @@ def _simulation(scenario: Scenario) -> None:
     number(
         "Requests", "requests", scenario.workload.horizon.requests,
         lambda value: {"workload.horizon.requests": value}, min_value=100, max_value=1_000_000, step=1000,
-        help="Requests of a simulated run, the warm-up included.",
+        help=tip("simulated", "Requests of a run, the warm-up included."),
     )  # fmt: skip
     number(
         "Seeds", "seeds", scenario.replications, lambda value: {"replications": value},
-        min_value=1, max_value=100, step=1, help="Independent repetitions: intervals come from them.",
+        min_value=1, max_value=100, step=1, help=tip("replication"),
     )  # fmt: skip
     number(
         "First seed", "seed", scenario.seed, lambda value: {"seed": value},
-        min_value=0, max_value=10**9, step=1, help="Root of all random streams: the same seed, the same figures.",
+        min_value=0, max_value=10**9, step=1, help=tip("seed"),
     )  # fmt: skip

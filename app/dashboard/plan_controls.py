@@ -20,6 +20,7 @@ from app.dashboard.plan_question import (
     offers,
     priced_gpus,
 )
+from app.dashboard.terms import tip
 from app.dashboard.widgets import show_value
 from app.format import limit, significant
 from app.tables.figures import limits_of, targets
@@ -37,20 +38,25 @@ LOADS = ("requests/s", "users")
 SEQUENCES = (32, 64, 128, 256, 512)
 
 
+OWN = "None chosen: each offer's own."
+
+
 class Varied(NamedTuple):
     """A place of which several values may be tried."""
 
     label: str
     path: str
     values: Sequence[Any]
-    says: str
+    word: str
+    """Of the glossary."""
+    says: str = ""
 
 
 VARIED = (
-    Varied("Tensor parallel", TENSOR_PARALLEL, WIDTHS, "GPUs of a replica that split each layer."),
-    Varied("Weight format", WEIGHTS, ("bf16", "fp8", "nvfp4"), "None chosen: each offer's own."),
-    Varied("KV format", KV, ("fp8", "bf16"), "None chosen: each offer's own."),
-    Varied("Most sequences at once", MAX_SEQUENCES, SEQUENCES, "Of a replica. None chosen: each offer's own."),
+    Varied("Tensor parallel", TENSOR_PARALLEL, WIDTHS, "tensor-parallel-tp"),
+    Varied("Weight format", WEIGHTS, ("bf16", "fp8", "nvfp4"), "weight-format", OWN),
+    Varied("KV format", KV, ("fp8", "bf16"), "kv-format", OWN),
+    Varied("Most sequences at once", MAX_SEQUENCES, SEQUENCES, "sequences-in-flight", OWN),
 )
 
 
@@ -90,10 +96,10 @@ def _on_offer(scenario: Scenario, question: Question) -> None:
     _pills(
         "Offers", "plan_offers", own, [name for name in own if name not in question.without],
         lambda asked, chosen: asked.model_copy(update={"without": tuple(n for n in own if n not in chosen)}),
-        "Deployments of the scenario that may be bought, with any number of replicas.",
+        tip("offer", "The deployments of the scenario."),
     )  # fmt: skip
     if GPU in question.plan.vary:
-        _several(Varied("GPUs", GPU, priced_gpus(), "Each offer on each of them."), question)
+        _several(Varied("GPUs", GPU, priced_gpus(), "offer", "Each offer on each of them."), question)
     else:
         _also_on(scenario, question)
     _pills(
@@ -120,7 +126,8 @@ def _several(varied: Varied, question: Question) -> None:
     known = [*varied.values, *(value for value in chosen if value not in varied.values)]
     _pills(
         varied.label, f"plan_{varied.path}", known, chosen,
-        lambda asked, values: _varied(asked, varied.path, [value for value in known if value in values]), varied.says,
+        lambda asked, values: _varied(asked, varied.path, [value for value in known if value in values]),
+        tip(varied.word, varied.says),
     )  # fmt: skip
 
 
@@ -137,7 +144,7 @@ def _draft_tokens(question: Question) -> None:
     st.slider(
         "Draft tokens K", min(1, low), max(MOST_DRAFT_TOKENS, high), (low, high), key=key, on_change=_write,
         args=(key, lambda asked, ends: _varied(asked, K, range(ends[0], ends[1] + 1))),
-        help="Of the offers that draft. K = 0 is an offer without a draft.",
+        help=tip("draft-tokens-k", "Of the offers that draft. K = 0 is an offer without a draft."),
     )  # fmt: skip
 
 
@@ -171,12 +178,12 @@ def _limits(question: Question) -> None:
         _number(
             "Headroom [%]", "plan_headroom", round(100 * asks.headroom),
             lambda asked, share: _plan(asked, headroom=(share or 0) / 100),
-            min_value=0, max_value=90, step=5, help="Share of the capacity that stays free at the load.",
+            min_value=0, max_value=90, step=5, help=tip("headroom"),
         )  # fmt: skip
     with grid.cell():
         _number(
             "Spare replicas", "plan_spares", asks.spare_replicas, lambda asked, n: _plan(asked, spare_replicas=n or 0),
-            min_value=0, max_value=100, step=1, help="So many may fail, and the load is still held.",
+            min_value=0, max_value=100, step=1, help=tip("spare-replicas"),
         )  # fmt: skip
     with grid.cell():
         _most(

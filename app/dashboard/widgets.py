@@ -1,14 +1,11 @@
 """Widgets that show a value of the scenario and edit it: the scenario is set from them, and they from the scenario."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
 from app.dashboard import state
-
-_MARKS = re.compile(r"([\\`*_{}\[\]()#+!|<>$:~-])")
 
 Changes = Mapping[str, Any]
 """Dotted path → value."""
@@ -36,15 +33,6 @@ def choice(label: str, key: str, value: Any, known: Sequence[Any], write: Write,
     show_value(key, value)
     names = list(known) if value in known else [value, *known]
     st.selectbox(label, names, names.index(value), key=key, on_change=_changed, args=(key, write), **options)
-
-
-def unmarked(text: str) -> str:
-    r"""A user's text where Streamlit reads Markdown: no link, no picture, no formula.
-
-    >>> unmarked("![x](http://y)")
-    '\\!\\[x\\]\\(http\\://y\\)'
-    """
-    return _MARKS.sub(r"\\\1", text)
 
 
 def _reach(options: dict[str, Any], value: float | None) -> None:

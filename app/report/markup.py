@@ -54,7 +54,7 @@ def join(*children: Child) -> Markup:
     return Markup("".join(map(escaped, children)))
 
 
-def table(head: tuple[str, ...], rows: Sequence[tuple[Child, ...]], class_: str = "", wide: str = "") -> Markup:
+def table(head: Sequence[Child], rows: Sequence[tuple[Child, ...]], class_: str = "", wide: str = "") -> Markup:
     """A table that scrolls sideways by itself; the first cell of a line names it, and the column `wide` may wrap."""
     lines = [tag("tr", tag("th", first, scope="row"), *_cells(head[1:], cells, wide)) for first, *cells in rows]
     header = tag("thead", tag("tr", *(tag("th", title, scope="col") for title in head)))
@@ -66,7 +66,7 @@ def scrolling(inner: Markup) -> Markup:
     return tag("div", inner, class_="scroll", tabindex=0, role="group", aria_label="Table")
 
 
-def _cells(titles: Sequence[str], cells: Sequence[Child], wide: str) -> list[Markup]:
+def _cells(titles: Sequence[Child], cells: Sequence[Child], wide: str) -> list[Markup]:
     return [
         tag("td", cell, class_="wide" if title == wide else None) for title, cell in zip(titles, cells, strict=True)
     ]

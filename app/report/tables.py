@@ -1,10 +1,10 @@
 """The tables of a report: the comparison, what it costs, the sources."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from app.format import ABSENT, plus_minus, times, usd
-from app.report.markup import Markup, join, scrolling, table, tag
+from app.report.markup import Child, Markup, join, scrolling, table, tag
 from app.tables.figures import Cell, Figure, Limits, Row, fleet, groups
 
 COSTS = {
@@ -18,14 +18,19 @@ COSTS = {
 }
 
 
-def comparison(rows: Sequence[Row], limits: Limits, verdict: Mapping[str, Any]) -> Markup:
-    """All figures, deployments as columns."""
+def comparison(
+    rows: Sequence[Row], limits: Limits, verdict: Mapping[str, Any], named: Callable[[str], Child] = str
+) -> Markup:
+    """All figures, deployments as columns.
+
+    named: how the name of a figure is written.
+    """
     lines: list[Markup] = []
     for group in groups(limits):
         shown = [(figure, cells) for figure in group.figures if (cells := _cells(figure, rows)) is not None]
         if shown and group.title:
             lines.append(tag("tr", tag("th", group.title, colspan=len(rows) + 1), class_="group"))
-        lines += [tag("tr", tag("th", figure.label, scope="row"), *cells) for figure, cells in shown]
+        lines += [tag("tr", tag("th", named(figure.label), scope="row"), *cells) for figure, cells in shown]
     names = [_name(row, verdict) for row in rows]
     head = tag("thead", tag("tr", tag("td"), *(tag("th", name, scope="col") for name in names)))
     return scrolling(tag("table", head, tag("tbody", *lines)))

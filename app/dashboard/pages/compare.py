@@ -8,6 +8,7 @@ from app.dashboard.estimates import Answer
 from app.dashboard.explained import beside, explained
 from app.dashboard.exports import rows_csv
 from app.dashboard.sides import sides, tie_of
+from app.dashboard.terms import head
 from app.figures.price_ratio import price_ratio, price_ratio_alt
 from app.report.markup import Markup, join, tag
 from app.report.tables import comparison as comparison_table
@@ -50,7 +51,11 @@ def _earlier() -> None:
 def _figures(found: Answer) -> None:
     st.subheader("Latency, load and cost", anchor=False)
     st.html(
-        tag("div", comparison_table(found.rows, limits_of(found.scenario.slo), found.comparison), class_="sf-table")
+        tag(
+            "div",
+            comparison_table(found.rows, limits_of(found.scenario.slo), found.comparison, head),
+            class_="sf-table",
+        )
     )
     beside("Latency, load and cost", computed_by(FIGURES, found), lambda: rows_csv(found))
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from app.dashboard import badges, cards, state, stored, tables
 from app.dashboard.stored import Opened
+from app.dashboard.terms import head
 from app.format import plural
 from app.report.markup import Markup, join, tag
 from app.report.tables import comparison as comparison_table
@@ -129,7 +130,7 @@ def _shown(run: Run) -> None:
     )
     comparison, limits = points[label]["comparison"], found.document.get("slo") or {}
     st.html(join(cards.verdict(comparison, _simulated(found)), badges.origins(found.summary["provenance"])))
-    st.html(tag("div", comparison_table(found.rows(label), limits, comparison), class_="sf-table"))
+    st.html(tag("div", comparison_table(found.rows(label), limits, comparison, head), class_="sf-table"))
     _take(run, found)
 
 

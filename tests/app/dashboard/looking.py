@@ -9,7 +9,8 @@ from typing import Any
 from app.dashboard.document import edited
 from scenarios.load import LoadedScenario
 
-CELL = re.compile(r"<t[hd][^>]*>(.*?)</t[hd]>")
+CELL = re.compile(r"<t[hd][^>]*>(?:<a [^>]*>)?(.*?)(?:</a>)?</t[hd]>")
+"""A cell's text; a head may be a link to what it means."""
 
 
 def changed(dashboard: Any, path: str, value: Any) -> LoadedScenario:
