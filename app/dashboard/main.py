@@ -4,8 +4,20 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.dashboard import controls, links, refine, state
-from app.dashboard.pages import article, compare, evidence, load, memory, plan, runs, scenario, sensitivity, speculation
+from app.dashboard import controls, links, refine, state, tour
+from app.dashboard.pages import (
+    article,
+    compare,
+    evidence,
+    glossary,
+    load,
+    memory,
+    plan,
+    runs,
+    scenario,
+    sensitivity,
+    speculation,
+)
 from app.report.markup import tag
 
 STYLE = Path(__file__).with_name("style.css")
@@ -24,6 +36,7 @@ PAGES = (
     (evidence.page, "Evidence", ":material/fact_check:"),
     (runs.page, "Runs", ":material/folder_open:"),
     (scenario.page, "Scenario", ":material/edit_note:"),
+    (glossary.page, "Glossary", ":material/menu_book:"),
 )
 
 
@@ -36,9 +49,11 @@ def main() -> None:
     ]
     chosen = st.navigation(pages, position="sidebar")
     st.html(STYLE)
+    tour.begin()
     links.follow()
     with st.sidebar:
         controls.sidebar()
+        tour.help_place(pages)
     query = links.write()
     _head(chosen.title)
     refine.bar(query, pages)

@@ -10,8 +10,8 @@ from app.report.markup import Child, Markup, tag
 
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+!|<>$:~-])")
 
-PAGE = "glossary"
-"""The page in an address, beside which all others lie."""
+PAGE, WORD = "glossary", "word"
+"""The page in an address, beside which all others lie, and its parameter: the word that stands on top."""
 
 
 def tip(key: str, more: str = "") -> str:
@@ -63,4 +63,4 @@ def in_words(found: Term) -> str:
 
 
 def _to(found: Term) -> str:
-    return f"{PAGE}#{found.key}"
+    return f"{PAGE}?{WORD}={found.key}"

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.dashboard import answers, badges, cards
+from app.dashboard import answers, badges, cards, tour
 from app.dashboard.computed import computed_by
 from app.dashboard.estimates import Answer
 from app.dashboard.explained import beside, explained
@@ -29,6 +29,7 @@ TIE = (
 def page() -> None:
     """Draw the page."""
     found = cards.with_totals(answers.answer())
+    tour.offer()
     st.html(join(cards.winner(found), cards.cards(found), badges.origins(found.provenance)))
     _earlier()
     left, right = st.columns(2, gap="large")

@@ -20,7 +20,7 @@ def test_a_tooltip_is_the_glossarys_text_with_its_formula_and_leads_there():
     assert said.startswith("Of all requests.")
     assert "**Acceptance rate**" in said
     assert "accepted ÷ drafted tokens" in said
-    assert said.endswith("[Glossary](glossary#acceptance-rate)")
+    assert said.endswith("[Glossary](glossary?word=acceptance-rate)")
 
 
 def test_a_dollar_of_a_tooltip_begins_no_formula():
@@ -29,7 +29,7 @@ def test_a_dollar_of_a_tooltip_begins_no_formula():
 
 def test_the_head_of_a_column_is_a_link_where_it_is_a_word():
     assert head("TPOT p95") == linked("TPOT p95", "tpot")
-    assert 'href="glossary#tpot"' in str(head("TPOT p95"))
+    assert 'href="glossary?word=tpot"' in str(head("TPOT p95"))
     assert head("per hour as described") == "per hour as described"
 
 
