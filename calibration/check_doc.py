@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from calibration.markdown import percent, table
@@ -26,7 +27,11 @@ that no fit had seen; the simulator was given the same requests and the profile 
 nothing that was measured while they were served. Texts are those that `specfleet calibrate acceptance` did not fit on.
 Lengths are drawn and stop tokens are off. Every point ran twice, the two runs far apart in time and in an order of its
 own: *apart* is how far they differ. A goal is the larger of its figure and 1.5 × apart, for no prediction can be asked
-to be nearer to a run than the machine is to itself; what holds by that alone is said to hold by scatter."""
+to be nearer to a run than the machine is to itself; what holds by that alone is said to hold by scatter.
+
+Just before and after every run some steps of the profile are taken again; their time ÷ the profile's is the machine's
+*pace*. The last two columns of the goals say what would hold, had every step been predicted at the pace of its run:
+what they mend is the machine's, what they leave is ours. No goal is judged by them."""
 
 
 def document(found: Mapping[str, Any]) -> str:
@@ -40,7 +45,7 @@ def _blocks(found: Mapping[str, Any]) -> Iterator[str]:
     yield "![Predicted against measured: every point of the check](pictures/calibration.svg)"
     yield "The same with parity plots of every figure, as the command writes it: [calibration.html](calibration.html)."
     yield "## The machine"
-    yield _machine(found["about"])
+    yield _machine(found)
     yield "## Goals"
     yield _goals(found["lines"])
     yield from _wider(found["about"].get("wider", {}))
@@ -58,7 +63,8 @@ def _blocks(found: Mapping[str, Any]) -> Iterator[str]:
     yield NOTES.read_text(encoding="utf-8")
 
 
-def _machine(about: Mapping[str, Any]) -> str:
+def _machine(found: Mapping[str, Any]) -> str:
+    about = found["about"]
     machine = about["machine"]
     rows = [
         ["device", str(machine["device"])],
@@ -67,6 +73,7 @@ def _machine(about: Mapping[str, Any]) -> str:
         ["clock", str(machine["clock"])],
         ["profile", about["profile"] + (" (**noisy**)" if about["profile_noisy"] else "")],
         ["the same steps since, before and after the runs", _since(about["since_profile"])],
+        ["pace beside each run: least, median, most", _paces(found["points"])],
         ["check", f"{about['size']}, seed {about['seed']}, {about['date']}"],
     ]
     return table(["what", "value"], rows)
@@ -81,15 +88,31 @@ def _since(found: Mapping[str, Sequence[float]]) -> str:
     return "; ".join(f"{name} {', '.join(map(signed, values))}" for name, values in found.items())
 
 
+def _paces(points: Sequence[Mapping[str, Any]]) -> str:
+    """How many times as long as the profile says steps took beside the runs of each system.
+
+    >>> _paces([{"system": "tiny", "pace": [0.98, 1.1]}, {"system": "tiny", "pace": [1.0, 1.02]}])
+    'tiny 0.98, 1.01, 1.10'
+    """
+    of: dict[str, list[float]] = {}
+    for point in points:
+        of.setdefault(point["system"], []).extend(point["pace"])
+    return "; ".join(f"{name} {min(p):.2f}, {median(p):.2f}, {max(p):.2f}" for name, p in of.items())
+
+
 def _goals(lines: Sequence[Mapping[str, Any]]) -> str:
-    head = ["what", "goal", "points held", "mean error", "worst", "at", "apart", "met"]
+    head = [
+        "what", "goal", "points held", "mean error", "worst", "at", "apart", "met", "at its pace: held",
+        "mean",
+    ]  # fmt: skip
     rows = []
     for line in lines:
         what = f"{line['what']} ({line['note']})" if line["note"] else line["what"]
         goal = f"≤ {line['goal'] * 100:g} %" if line["goal"] else "exact"
         rows.append(
             [what, goal, f"{line['held']} of {line['count']}", percent(line["mean_error"]),
-             signed(line["worst_error"]), line["worst_at"] or "–", percent(line["apart"]), _met(line)]
+             signed(line["worst_error"]), line["worst_at"] or "–", percent(line["apart"]), _met(line),
+             f"{line['at_pace']['held']} of {line['at_pace']['count']}", percent(line["at_pace"]["mean_error"])]
         )  # fmt: skip
     return table(head, rows)
 

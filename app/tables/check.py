@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 LEGEND = """\
 Error: predicted ÷ measured − 1, the mean of both runs; apart: how far the two runs of a point differ. A goal is the
-larger of its figure and 1.5 × apart."""
+larger of its figure and 1.5 × apart. At pace: the mean error, had every step been predicted as slow as steps of the
+profile were beside that run."""
 TIMING = "In brackets: errors with acceptance as measured, that is of timing alone."
 
 
@@ -77,14 +78,15 @@ def differences(points: Sequence[Mapping[str, Any]]) -> list[str]:
 def goals_table(lines: Sequence[Mapping[str, Any]]) -> "Table":
     """A line a goal."""
     table = _table("Predicted against measured on this device")
-    for name in ("goal", "", "points held", "mean error", "worst", "worst at", "runs apart", "met"):
+    for name in ("goal", "", "points held", "mean error", "worst", "worst at", "runs apart", "at pace", "met"):
         table.add_column(name, justify="left" if name in ("goal", "worst at", "met") else "right", overflow="fold")
     for line in lines:
         if line["count"]:
             table.add_row(
                 line["what"], goal(line), f"{count(line['held'])} of {count(line['count'])}",
                 error(line["mean_error"], sign=False), error(line["worst_error"]), cut(line["worst_at"], 30),
-                error(line["apart"], sign=False), verdict(line),
+                error(line["apart"], sign=False),
+                error(line["at_pace"]["mean_error"], sign=False), verdict(line),
             )  # fmt: skip
     return table
 

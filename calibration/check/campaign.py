@@ -112,6 +112,7 @@ def run_points(
     driven: Driven,
     seconds: Callable[[Point], float],
     about: Callable[[], dict[str, Any]],
+    pace: Callable[[], float],
     tell: Progress,
     *,
     force: bool = False,
@@ -120,6 +121,7 @@ def run_points(
 
     seconds: predicted time of a point, for the progress.
     about: the machine, as it is now.
+    pace: how long steps that the profile knows take now ÷ what it says; asked before and after every run.
     """
     weights = [max(round(10 * seconds(point)), 1) for point in points]
     done, runs, warm = 0, [], False
@@ -129,7 +131,9 @@ def run_points(
         if run is None:
             if not warm:
                 warm = _warmed_up(driven, point)
+            before = pace()
             run = drive(point, driven.engine(point), driven.requests(point), about(), driven.time())
+            run = replace(run, pace=(before + pace()) / 2)
             save(run, path)
         runs.append(run)
         done += weight

@@ -22,7 +22,7 @@ from calibration.check.campaign import (
 from calibration.check.compare import by_point, compare
 from calibration.check.predict import Predictor
 from calibration.check.run import Point
-from calibration.check.since_profile import since_profile, told
+from calibration.check.since_profile import Reference, told
 from calibration.check.summary import summary
 from calibration.check.workload import AHEAD, SMOLLM2, SYSTEMS, TINY, TREE, UNION, Bench, System, load
 from calibration.fit_device import ENGINE
@@ -87,14 +87,11 @@ class Prepared:
     points: list[Point]
     expected_s: Mapping[str, float]
     """By key of the point: predicted time of a run, to its last answer [s]."""
+    reference: Reference
 
     def seconds(self, point: Point) -> float:
         """Predicted time of a point [s]."""
         return self.expected_s[point.key]
-
-    def since_profile(self) -> float:
-        """How much longer the same steps take than the profile says, as a fraction."""
-        return since_profile(self.bench.loaded, self.predictor.steps(0))
 
 
 def profiled_gpu() -> str:
@@ -135,14 +132,15 @@ def check(plan: Plan, tell: Progress, say: Callable[[str], None]) -> dict[str, A
     for one in systems:
         about = partial(about_machine, one.bench.loaded.target, plan.clock)
         machine = about()
-        since[one.bench.system.name] = [one.since_profile()]
+        since[one.bench.system.name] = [one.reference.since_profile()]
         if warning := told(since[one.bench.system.name][0]):
             say(f"{one.bench.system.name}: {warning}")
         shift = partial(_shifted, tell, round(10 * done), round(10 * total))
         runs = run_points(
-            plan.folder / one.bench.system.name, one.points, one.bench, one.seconds, about, shift, force=plan.force
-        )
-        since[one.bench.system.name].append(one.since_profile())
+            plan.folder / one.bench.system.name, one.points, one.bench, one.seconds, about, one.reference.pace, shift,
+            force=plan.force,
+        )  # fmt: skip
+        since[one.bench.system.name].append(one.reference.since_profile())
         done += sum(map(one.seconds, one.points))
         compared += [compare(one.predictor, pair) for pair in by_point(runs).values()]
     wider = {one.bench.system.name: BEYOND_CHAINS for one in systems if not one.bench.system.is_chain}
@@ -198,7 +196,9 @@ def prepare(plan: Plan, profile: Profile, system: System) -> Prepared:
     wanted = {"size": plan.size, "gpu": plan.gpu, "seed": plan.seed, "clock": plan.clock, "system": asdict(system)}
     kept = kept_plan(folder, wanted, points, force=plan.force)
     expected_s = {point.key: point.requests / predicted(predictor, point, bench)["req_per_s"] for point in kept}
-    return Prepared(bench, predictor, in_order(kept, plan.seed), expected_s)
+    return Prepared(
+        bench, predictor, in_order(kept, plan.seed), expected_s, Reference(bench.loaded, predictor.steps(0))
+    )
 
 
 def device_here(bench: Bench) -> Device:

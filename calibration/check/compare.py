@@ -39,7 +39,12 @@ class Compared:
     measured: tuple[Figures, ...]
     """Of both runs."""
     replayed: tuple[Replayed, ...]
+    pace: tuple[float, ...]
+    """Of each run: see Run."""
     steps: StepErrors
+    paced: Figures
+    """As `predicted`, with every step as slow as the machine was beside the runs."""
+    paced_steps: StepErrors
     same_texts: float
     """tokens_per_step predicted from the acceptance of these very requests; nan without drafts."""
     decode_s: Mapping[int, tuple[float, float]]
@@ -74,23 +79,32 @@ def compare(predictor: Predictor, runs: Sequence[Run]) -> Compared:
     """Compare both runs of a point with what was predicted for it."""
     first = runs[0]
     point = first.point
+    paced = replace(predictor, pace=fmean(run.pace for run in runs))
     return Compared(
         point=point,
         predicted=predict(predictor, point, first.limits, offered(first)),
         timing=mean_figures([predict_timing(predictor, run) for run in runs]),
         measured=tuple(figures(records_of(run), open_loop=point.clients is None) for run in runs),
         replayed=tuple(replay(run) for run in runs),
+        pace=tuple(run.pace for run in runs),
         steps=step_errors(predictor, runs),
+        paced=predict(paced, point, first.limits, offered(first)),
+        paced_steps=step_errors(paced, runs),
         same_texts=_same_texts(predictor, first),
         decode_s=decode_steps(predictor, runs),
     )
+
+
+def at_pace(one: Compared) -> Compared:
+    """The same point, as if the profile had known how slow the machine would be."""
+    return replace(one, predicted=one.paced, steps=one.paced_steps)
 
 
 def step_errors(predictor: Predictor, runs: Sequence[Run]) -> StepErrors:
     """Errors of all steps of all runs of a point."""
     price = predictor.steps(runs[0].point.draft_tokens).seconds
     pairs = [
-        (price(StepShape._make(step.shape)), seconds)
+        (predictor.pace * price(StepShape._make(step.shape)), seconds)
         for run in runs
         for step, seconds in zip(run.steps, durations_s(run), strict=True)
     ]

@@ -18,6 +18,7 @@ from simulator.cluster.limits import StepTimes
 from simulator.cluster.paths import PathPlanner
 from simulator.cluster.plan import planner_of
 from simulator.physics.drafted import DraftedStepModel
+from simulator.physics.step import StepShape
 from simulator.physics.step_model import CatalogStepModel, step_model_with
 from simulator.spec.acceptance import Acceptance
 from simulator.spec.arrivals import QueuedAtOnceArrivals
@@ -33,6 +34,23 @@ MOST_REPLICATIONS = 40
 
 
 @dataclass(frozen=True, slots=True)
+class Paced:
+    """Steps that all take so many times as long."""
+
+    times: StepTimes
+    pace: float
+
+    def seconds(self, shape: StepShape) -> float:
+        """See StepTimes."""
+        return self.pace * self.times.seconds(shape)
+
+    def decode_affine(self, sequences: int) -> tuple[float, float]:
+        """See StepTimes."""
+        constant, slope = self.times.decode_affine(sequences)
+        return self.pace * constant, self.pace * slope
+
+
+@dataclass(frozen=True, slots=True)
 class Predictor:
     """A profile, and the deployment that the check drives."""
 
@@ -43,6 +61,8 @@ class Predictor:
     """By draft tokens K: acceptance by class, fitted on other texts."""
     hits: Mapping[int, float] = field(default_factory=dict)
     """By K: share of drafts that a process of its own has ready; none: the draft runs between the target's passes."""
+    pace: float = 1.0
+    """How many times as long every step takes as the profile says."""
 
     def deployed(self, draft_tokens: int) -> Deployment:
         """The deployment with K draft tokens."""
@@ -66,7 +86,7 @@ class Predictor:
         """Prices steps whose drafts are random, for classes of these shares."""
         model = self.steps(draft_tokens)
         mix = drafted_mix(self.deployed(draft_tokens), _workload(shares))
-        return model if mix is None else DraftedStepModel(model, mix)
+        return Paced(model if mix is None else DraftedStepModel(model, mix), self.pace)
 
     def planner(
         self, limits: EngineLimits, draft_tokens: int, labels: Sequence[str], seed: int, replication: int

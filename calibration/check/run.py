@@ -137,6 +137,8 @@ class Run:
     steps: tuple[StepTaken, ...]
     about: Mapping[str, Any]
     """The machine, and its load."""
+    pace: float = 1.0
+    """What steps that the profile knows took beside it ÷ what the profile says, mean of before and after."""
 
     @property
     def labels(self) -> list[str]:
@@ -198,6 +200,7 @@ def load(path: Path) -> Run:
         tuple(requests),
         tuple(_step(row) for row in found["steps"]),
         found["about"],
+        found["pace"],
     )
 
 

@@ -1,14 +1,15 @@
 """Whether the device still takes as long for the same steps as when its profile was measured.
 
-Neighbours on the same memory, another clock, a warmer machine: all of them slow every step, and no fit can know. So the
-reference steps of the profile are taken again, before and after the runs.
+Neighbours on the same memory, another clock, a warmer machine: all of them slow every step, and no fit can know. So
+steps that the profile knows are taken again: before and after all runs, and beside each of them.
 """
 
+from collections.abc import Iterable
 from itertools import chain
 from statistics import median
 
-from calibration.measuring.points import reference_points
-from calibration.measuring.steps import Stage, Taken
+from calibration.measuring.points import Point, pace_points, reference_points
+from calibration.measuring.steps import Stage
 from engine.commands.setup import Workbench
 from simulator.physics.step import StepModel, StepShape
 
@@ -18,15 +19,24 @@ VISITS = 3
 STEPS = 3
 
 
-def since_profile(bench: Workbench, model: StepModel) -> float:
-    """Median over the reference steps of measured ÷ predicted − 1.
+class Reference:
+    """Steps whose time the profile says, taken on this device now."""
 
-    model: the profile's steps of the target without drafts.
-    """
-    stage = Stage(bench, drafted=False)
-    wanted = reference_points(False, stage.bounds) * VISITS
-    taken = chain.from_iterable(stage.visit(point, STEPS) for point in wanted)
-    return median(_off(step, model) for step in taken)
+    def __init__(self, bench: Workbench, model: StepModel) -> None:
+        """model: the profile's steps of the target without drafts."""
+        self._stage, self._model = Stage(bench, drafted=False), model
+
+    def since_profile(self) -> float:
+        """Median over the profile's reference steps of measured ÷ predicted − 1."""
+        return self._ratio(reference_points(False, self._stage.bounds) * VISITS) - 1.0
+
+    def pace(self) -> float:
+        """Median of measured ÷ predicted over few steps, a full batch among them: how slow the machine is just now."""
+        return self._ratio(pace_points(self._stage.bounds))
+
+    def _ratio(self, wanted: Iterable[Point]) -> float:
+        taken = chain.from_iterable(self._stage.visit(point, STEPS) for point in wanted)
+        return median(step.row.cost.total_s / self._model.cost(StepShape(*step.row.shape)).total_s for step in taken)
 
 
 def told(before: float) -> str:
@@ -42,7 +52,3 @@ def told(before: float) -> str:
         f"the same steps take {abs(before) * 100:.0f} % {how} than the profile says: something else runs, or the clock "
         "is another; let the machine rest, or run `specfleet calibrate device` again"
     )
-
-
-def _off(step: Taken, model: StepModel) -> float:
-    return step.row.cost.total_s / model.cost(StepShape(*step.row.shape)).total_s - 1.0

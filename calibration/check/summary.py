@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
-from calibration.check.compare import Compared
+from calibration.check.compare import Compared, at_pace
 from calibration.check.figures import NAMES
 from calibration.check.gains import best_choices, gains, paying_batches, saturation
 from calibration.check.verdicts import Line, verdicts
@@ -13,11 +13,12 @@ from calibration.check.verdicts import Line, verdicts
 def summary(points: Sequence[Compared], about: dict[str, Any]) -> dict[str, Any]:
     """Verdicts, points, gains; numbers that are not there are None."""
     lines = verdicts(points, about.get("wider"))
+    paced = verdicts([at_pace(point) for point in points], about.get("wider"))
     found = gains(points)
     return {
         "about": about,
         "passed": all(line.passed is not False for line in lines),
-        "lines": [_line(line) for line in lines],
+        "lines": [_line(line) | {"at_pace": _at_pace(then)} for line, then in zip(lines, paced, strict=True)],
         "points": [_point(one) for one in points],
         "saturation": [
             {"where": s.where, "predicted": s.predicted, "measured": s.measured, "error": _number(s.error),
@@ -63,6 +64,16 @@ def _line(line: Line) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _at_pace(line: Line) -> dict[str, Any]:
+    """What a line would be, had the profile known how slow the machine was beside each run."""
+    return {
+        "held": len(line.items) - len(line.missed),
+        "count": len(line.items),
+        "mean_error": _number(line.mean),
+        "passed": line.passed,
+    }
+
+
 def _point(one: Compared) -> dict[str, Any]:
     point = one.point
     return {
@@ -74,8 +85,9 @@ def _point(one: Compared) -> dict[str, Any]:
         "draft_tokens": point.draft_tokens,
         "requests": point.requests,
         "replay": [{"steps": r.steps, "equal": r.equal, "first_difference": r.first_difference} for r in one.replayed],
+        "pace": list(one.pace),
         "steps": {"count": one.steps.steps, "mape": one.steps.mape, "bias": one.steps.bias,
-                  "apart": _number(one.steps.apart)},
+                  "apart": _number(one.steps.apart), "mape_at_pace": one.paced_steps.mape},
         "overloaded": {"predicted": bool(one.predicted["overloaded"]),
                        "measured": [bool(m["overloaded"]) for m in one.measured]},
         "figures": {name: _figure(one, name) for name in NAMES},
@@ -88,6 +100,7 @@ def _figure(one: Compared, name: str) -> dict[str, Any]:
         "with_measured_acceptance": _number(one.timing[name]),
         "measured": [_number(m[name]) for m in one.measured],
         "error": _number(one.error(name)),
+        "error_at_pace": _number(one.error(name, of="paced")),
         "error_of_timing": _number(one.error(name, of="timing")),
         "apart": _number(one.apart(name)),
     }

@@ -67,6 +67,11 @@ def reference_points(drafted: bool, bounds: Bounds) -> list[Point]:
     return [p for p in _shrunk(found, bounds) if _runs(p, bounds)]
 
 
+def pace_points(bounds: Bounds) -> list[Point]:
+    """Points that are measured beside a serving run, to see how fast the machine is just then; a full batch as well."""
+    return [*reference_points(False, bounds), *(p for p in _shrunk([Point(False, 16)], bounds) if _runs(p, bounds))]
+
+
 def _grid(drafted: bool, quick: bool, most_drafted: int) -> Iterator[Point]:
     counts = (*DRAFT_TOKENS, most_drafted) if drafted else (0,)
     yield from (Point(drafted, n, k) for n in SEQUENCES for k in counts)

@@ -28,7 +28,14 @@ class Killed(Tiny):
 def run_all(folder, driven, force=False):
     told = []
     runs = run_points(
-        folder, tiny_points(), driven, lambda point: 1.0, dict, lambda done, of: told.append((done, of)), force=force
+        folder,
+        tiny_points(),
+        driven,
+        lambda point: 1.0,
+        dict,
+        lambda: 1.0,
+        lambda done, of: told.append((done, of)),
+        force=force,
     )
     return runs, told
 

@@ -27,7 +27,7 @@ ABOUT = {"size": "tiny", "gpu": "toy", "profile": "toy-specfleet", "profile_nois
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("check")
-    runs = run_points(folder, tiny_points(), Tiny(), lambda point: 1.0, dict, lambda done, of: None)
+    runs = run_points(folder, tiny_points(), Tiny(), lambda point: 1.0, dict, lambda: 1.5, lambda done, of: None)
     compared = [compare(predictor(), pair) for pair in by_point(runs).values()]
     return json.loads(json_text(summary(compared, ABOUT)))
 
@@ -90,6 +90,18 @@ def test_the_document_names_the_machine_and_what_missed(found):
     assert "(**noisy**)" in text
     assert "toy +1.0 %, −25.0 %" in text
     assert "No GPU was at hand" in text
+    assert "| pace beside each run: least, median, most | tiny 1.50, 1.50, 1.50 |" in text
+
+
+def test_every_goal_is_judged_again_at_the_machines_pace(found):
+    lines = {line["what"]: line for line in found["lines"]}
+
+    assert all(line["at_pace"]["count"] == line["count"] for line in lines.values())
+    assert lines["step time"]["at_pace"]["mean_error"] != lines["step time"]["mean_error"]
+    assert (
+        lines["tokens_per_step, same texts"]["at_pace"]["mean_error"]
+        == lines["tokens_per_step, same texts"]["mean_error"]
+    )
 
 
 def test_the_picture_has_a_dot_for_every_run(found):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from calibration.check.compare import compare, own_acceptance, step_errors
+from calibration.check.compare import at_pace, compare, own_acceptance, step_errors
 from calibration.check.drive import CpuTime, drive
 from calibration.check.figures import figures, records_of
 from calibration.check.offered import offered
@@ -48,6 +48,21 @@ def test_an_engine_that_is_slower_than_the_profile_is_predicted_too_fast():
     assert found.steps.bias == pytest.approx(1 / 1.25 - 1.0, abs=1e-6)
     assert found.error("tpot_s.mean") < -0.19
     assert found.apart("tpot_s.mean") == 0.0
+
+
+@pytest.mark.parametrize("draft_tokens", [0, 2])
+def test_what_the_pace_of_the_machine_explains_is_gone_at_its_pace(draft_tokens):
+    run = obedient_run(a_point(draft_tokens=draft_tokens, rate_per_s=5.0), factor=1.25)
+
+    found = compare(predictor(), [replace(run, pace=1.2), replace(run, pace=1.3)])
+
+    paced = at_pace(found)
+    assert found.steps.mape == pytest.approx(0.2, abs=1e-6)
+    assert paced.steps.mape == pytest.approx(0.0, abs=1e-6)
+    if not draft_tokens:  # with drafts, acceptance is in its error too
+        assert paced.error("tpot_s.mean") == pytest.approx(0.0, abs=1e-6)
+    assert paced.predicted["tokens_per_step"] == found.predicted["tokens_per_step"]
+    assert found.pace == (1.2, 1.3)
 
 
 def test_acceptance_of_the_same_texts_predicts_their_tokens_per_step():

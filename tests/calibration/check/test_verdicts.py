@@ -22,7 +22,10 @@ def compared(point, predicted=None, measured=({}, {}), **other):
         "timing": PLAIN,
         "measured": tuple(PLAIN | one for one in measured),
         "replayed": (Replayed(10, 10),),
+        "pace": (1.0, 1.0),
         "steps": StepErrors(0.03, 0.01, 0.02, 10),
+        "paced": PLAIN,
+        "paced_steps": StepErrors(0.03, 0.01, 0.02, 10),
         "same_texts": 1.0,
         "decode_s": {1: (1.0, 1.0), 4: (2.0, 2.0)},
     }
