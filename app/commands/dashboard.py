@@ -20,11 +20,11 @@ EVERYWHERE = ("0.0.0.0", "::")
 THIS_MACHINE = ("localhost", "127.0.0.1")
 """Names that only this machine has: a page that is served to it alone answers to no other, however a name resolves."""
 
-UPLOAD_MB = 1
-"""Largest upload and largest message from a browser [MB]."""
+UPLOAD_MB = 4
+"""Largest upload from a browser: a trace of some ten thousand requests [MB]."""
 
-RUNS = "SPECFLEET_RUNS"
-"""Tells the server its runs folder."""
+RUNS, TRACES = "SPECFLEET_RUNS", "SPECFLEET_TRACES"
+"""Tell the server its runs folder, and the folder of the traces that browsers may replay."""
 
 Port = Annotated[int, typer.Option("--port", metavar="N", min=1, max=65535, help="Port to listen at.")]
 Address = Annotated[
@@ -34,6 +34,10 @@ Runs = Annotated[
     Path,
     typer.Option("--runs", metavar="DIR", help="Folder of run folders that the page Runs shows to all who open it."),
 ]
+TraceFolder = Annotated[
+    Path,
+    typer.Option("--traces", metavar="DIR", help="Folder of traces that all who open the dashboard may replay."),
+]
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")]
 
 
@@ -42,6 +46,7 @@ def dashboard(
     address: Address = "localhost",
     no_browser: NoBrowser = False,
     runs: Runs = Path("runs"),
+    traces: TraceFolder = Path("traces"),
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -53,7 +58,7 @@ def dashboard(
     Examples:
       specfleet dashboard
       specfleet dashboard --address 0.0.0.0 --port 8080 --no-browser
-      specfleet dashboard --runs results
+      specfleet dashboard --runs results --traces ~/traces
     """
     from importlib.util import find_spec
 
@@ -68,7 +73,7 @@ def dashboard(
         typer.echo(json.dumps({"address": page, "pid": os.getpid()}))
         sys.stdout.flush()
     arguments = server_command(port, address, silent=as_json, debug=debug)
-    os.execve(arguments[0], arguments, os.environ | {RUNS: str(runs.absolute())})
+    os.execve(arguments[0], arguments, os.environ | {RUNS: str(runs.absolute()), TRACES: str(traces.absolute())})
 
 
 def server_command(port: int, address: str, *, silent: bool = False, debug: bool = False) -> list[str]:

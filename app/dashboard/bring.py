@@ -65,7 +65,7 @@ def benchmark() -> None:
         "rows. It is predicted in this server's memory and kept nowhere."
     )
     uploaded = st.file_uploader(
-        "Benchmark (CSV or JSON)", ["csv", "json"], key="evidence_benchmark",
+        "Benchmark (CSV or JSON)", ["csv", "json"], key="evidence_benchmark", max_upload_size=1,
     )  # fmt: skip
     if uploaded is None:
         return

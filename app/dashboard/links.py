@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.dashboard import state
+from app.dashboard import own_traces, state
 from app.dashboard.plan_question import mapping_of, question_of
 from app.dashboard.share import PARAMETER, decode, encode
 from simulator.errors import ScenarioError, SimulatorError
@@ -37,19 +37,36 @@ def follow() -> None:
 def write() -> str | None:
     """Give the address the scenario and the question as they are now.
 
-    What follows the `?` of a link; None, and no link, when the scenario is too large for one.
+    What follows the `?` of a link; None, and no link, where `why_none` says why.
     """
+    payloads = {} if why_none() else _payloads()
+    for parameter, key in ((PARAMETER, WRITTEN), (PLAN_PARAMETER, WRITTEN_PLAN)):
+        _set(parameter, payloads.get(parameter))
+        st.session_state[key] = payloads.get(parameter)
+    return "&".join(f"{name}={payload}" for name, payload in payloads.items()) or None
+
+
+def _payloads() -> dict[str, str]:
     question = state.asked()
     try:
         payloads = {PARAMETER: encode(state.mapping())}
         if question is not None:
             payloads[PLAN_PARAMETER] = encode(mapping_of(question))
     except ScenarioError:
-        payloads = {}
-    for parameter, key in ((PARAMETER, WRITTEN), (PLAN_PARAMETER, WRITTEN_PLAN)):
-        _set(parameter, payloads.get(parameter))
-        st.session_state[key] = payloads.get(parameter)
-    return "&".join(f"{name}={payload}" for name, payload in payloads.items()) or None
+        return {}
+    return payloads
+
+
+def why_none() -> str | None:
+    """Why nobody else could open a link to the scenario, and what to share in its place; None where a link would do."""
+    scenario = state.current()
+    if not own_traces.is_uploaded(scenario):
+        return None
+    name = own_traces.replayed(scenario)
+    return (
+        f"No link holds the uploaded trace {name}. Share the scenario as a file from the page Scenario, with the trace "
+        f"beside it: `specfleet run` replays both. Or fit a workload to the trace on the page Load, which a link holds."
+    )
 
 
 def _set(parameter: str, payload: str | None) -> None:

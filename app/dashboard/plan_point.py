@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 import yaml
 
-from app.dashboard import cards, links, plan_view, tables
+from app.dashboard import cards, links, own_traces, plan_view, tables
 from app.dashboard.estimates import alone
 from app.dashboard.planned import Planned, as_file
 from app.export.exported import COMMANDS, exported
@@ -42,7 +42,7 @@ def looked_at(planned: Planned, names: Sequence[str]) -> dict[str, Any] | None:
 
 def _go(planned: Planned, name: str) -> None:
     """A page Compare of its own for the candidate, and the file for the command line."""
-    file = as_file(planned, compared_with(planned, name))
+    file = own_traces.named(as_file(planned, compared_with(planned, name)))
     with st.container(horizontal=True):
         try:
             st.link_button(

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from app.dashboard.document import refuse_files
+from app.dashboard.document import NO_TRACES, refuse_files, trace_sets
 from app.dashboard.jobs import Compute, Progress
 from app.dashboard.plan_question import Question, check_combinations
 from app.dashboard.simulations import MOST_WORK, check_requests
+from app.dashboard.traces import Traces
 from app.planned import searched
 from scenarios.load import open_document
 from scenarios.plan_file import LoadedPlan, load_plan
@@ -51,27 +52,27 @@ class Planned:
         return self.points.get(str(self.found["choice"]))
 
 
-def read_plan(text: str, file: str) -> tuple[dict[str, Any], Question]:
+def read_plan(text: str, file: str, traces: Traces = NO_TRACES) -> tuple[dict[str, Any], Question]:
     """The scenario of a plan file's offers, as a mapping, and what is asked of it.
 
     An offer stands there in its first possible choice. Raises ScenarioError for what is wrong with the file.
     """
-    loaded = load(text, file)
+    loaded = load(text, file, traces)
     deployments: dict[str, Any] = {}
     for candidate, offer in loaded.offers.items():
         deployments.setdefault(offer, loaded.documents[candidate])
     return {**loaded.base, "deployments": deployments}, Question(plan=loaded.plan)
 
 
-def load(text: str, file: str = FILE) -> LoadedPlan:
-    """A plan file from a browser: no file is opened, and no more is expanded than a browser may ask for."""
-    refuse_files(text, file)
+def load(text: str, file: str = FILE, traces: Traces = NO_TRACES) -> LoadedPlan:
+    """A plan file from a browser: none but a known trace is opened, no more is expanded than a browser may ask for."""
+    refuse_files(text, file, traces)
     seen = open_document(file, (), text).seen
     vary = child(child(seen, "plan"), "vary")
     offers = child(seen, "deployments")
     num_offers = len(offers.value) if offers is not None and isinstance(offers.value, dict) else 0
     check_combinations(num_offers, plain(vary) if vary is not None else {})
-    loaded = load_plan(file, text=text)
+    loaded = load_plan(file, trace_sets(text, file, (), traces), text)
     candidates = len(loaded.scenario.deployments)
     if candidates > MOST_CANDIDATES:
         raise ScenarioError(f"{candidates:,} candidates: a browser gets at most {MOST_CANDIDATES:,}{WAY_OUT}")
@@ -83,16 +84,16 @@ def key_of(text: str, *, simulate: bool) -> str:
     return f"plan {simulate} {hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def searching(text: str, *, simulate: bool) -> Compute:
+def searching(text: str, *, simulate: bool, traces: Traces = NO_TRACES) -> Compute:
     """The search for the cheapest cluster.
 
     simulate: whether the nearest candidates are confirmed by simulation; else every figure is estimated.
     """
-    return partial(_searched, text, simulate)
+    return partial(_searched, text, simulate, traces)
 
 
-def _searched(text: str, simulate: bool, executor: Executor, progress: Progress) -> Planned:
-    loaded = load(text)
+def _searched(text: str, simulate: bool, traces: Traces, executor: Executor, progress: Progress) -> Planned:
+    loaded = load(text, traces=traces)
     if simulate:
         check_work(loaded)
     else:

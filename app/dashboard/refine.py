@@ -14,7 +14,7 @@ from simulator.errors import SimulatorError
 def bar(query: str | None, pages: Sequence[st.Page]) -> None:
     """Draw the bar.
 
-    query: what follows the `?` of a link to the page; None when the scenario is too large for one.
+    query: what follows the `?` of a link to the page; None when no link can hold the scenario.
     pages: those of the navigation, to which common questions lead.
     """
     job = answers.last_job()
@@ -48,7 +48,8 @@ def _old() -> Markup | None:
 def _share(query: str | None) -> None:
     with st.popover("Share", icon=":material/link:", help="A link that holds the whole scenario."):
         if query is None:
-            st.write("This scenario is too large for a link: share it as a file, from the page Scenario.")
+            too_large = "This scenario is too large for a link: share it as a file, from the page Scenario."
+            st.write(links.why_none() or too_large)
             return
         st.write("This link opens the same scenario, with every value in it:")
         st.code(links.address(query), language=None, wrap_lines=True)

@@ -8,7 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from app.dashboard.document import FILE, checked, edited, from_mapping, mapping_of
+from app.dashboard import own_traces
+from app.dashboard.document import FILE, checked, edited, from_mapping, mapping_of, with_named_trace
 from app.dashboard.plan_question import Question, first_question
 from app.dashboard.planned import read_plan
 from scenarios.files import asks_plan, builtin_names, builtin_plans, read_source
@@ -28,6 +29,9 @@ def loaded() -> LoadedScenario:
     """The checked scenario of this browser; a built-in one until it opens another."""
     if LOADED not in st.session_state:
         open_built_in(DEFAULT)
+    elif own_traces.is_gone(st.session_state[LOADED].points[0].scenario):
+        open_built_in(DEFAULT)
+        tell("The server no longer has the trace that was replayed: upload it once more on the page Load.")
     found: LoadedScenario = st.session_state[LOADED]
     return found
 
@@ -77,31 +81,32 @@ def mapping() -> dict[str, Any]:
 def mapping_of_point() -> dict[str, Any]:
     """The scenario of the chosen point alone, as a mapping."""
     found = loaded()
-    base = {key: value for key, value in found.base.items() if key != "sweep"}
-    label = found.points[point()].label
-    return mapping_of(edited(from_mapping(base), label)) if label else base
+    base = with_named_trace({key: value for key, value in found.base.items() if key != "sweep"})
+    label, traces = found.points[point()].label, own_traces.known()
+    return mapping_of(edited(from_mapping(base, traces), label, traces)) if label else base
 
 
 def apply(changes: Mapping[str, Any]) -> None:
     """Put values at dotted paths, all or none; the reason on top of the page when the scenario does not take them."""
     try:
-        st.session_state[LOADED] = edited(loaded(), changes)
+        st.session_state[LOADED] = edited(loaded(), changes, own_traces.known())
     except SimulatorError as error:
         tell(str(error))
 
 
 def replace(new: Mapping[str, Any], origin: str = FILE) -> None:
     """Take another scenario; SimulatorError when it is not a valid one."""
-    _open(from_mapping(new), origin)
+    _open(from_mapping(new, own_traces.known()), origin)
 
 
 def replace_text(text: str, file: str = FILE) -> None:
     """Take another scenario, or a plan, from the text of a file; SimulatorError when it is not a valid one."""
+    traces = own_traces.known()
     if asks_plan(text):
-        scenario, asks = read_plan(text, file)
-        _open(from_mapping(scenario), file, asks)
+        scenario, asks = read_plan(text, file, traces)
+        _open(from_mapping(with_named_trace(scenario), traces), file, asks)
     else:
-        _open(from_mapping(mapping_of(checked(text, file))), file)
+        _open(from_mapping(mapping_of(checked(text, file, traces)), traces), file)
 
 
 def open_built_in(name: str) -> None:

@@ -21,12 +21,13 @@ def trace_table(file: str, summary: Mapping[str, Any]) -> Table:
     )
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    for label, text in _facts(summary):
+    for label, text in facts(summary):
         table.add_row(label, text)
     return table
 
 
-def _facts(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def facts(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What a trace holds, in labelled sentences."""
     failed = summary["without_answer"]
     yield "requests", f"{summary['requests']:,}" + (f", and {failed:,} without an answer left out" if failed else "")
     yield "duration", f"{summary['duration_s']:,.1f} s"

@@ -19,7 +19,7 @@ def test_safety_is_stated_and_not_left_to_defaults():
     assert command[1:4] == ["-m", "streamlit", "run"]
     for setting in (
         "server.port=9000", "server.address=0.0.0.0", "server.headless=true", "server.enableXsrfProtection=true",
-        "server.enableCORS=true", "server.enableAgentApi=false", "server.maxUploadSize=1",
+        "server.enableCORS=true", "server.enableAgentApi=false", "server.maxUploadSize=4",
         "browser.gatherUsageStats=false", "client.showErrorDetails=none",
     ):  # fmt: skip
         assert f"--{setting}" in command

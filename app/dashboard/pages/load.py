@@ -1,4 +1,4 @@
-"""The page Load: how latency, goodput and cost move with the offered load, and how latencies are spread."""
+"""The page Load: how latency, goodput and cost move with the offered load, how latencies are spread, what arrives."""
 
 from collections.abc import Sequence
 
@@ -6,9 +6,12 @@ import streamlit as st
 
 from app.dashboard import badges, tables
 from app.dashboard.answers import answer
-from app.dashboard.charts import looks_of, titled_chart
+from app.dashboard.arrivals_view import what_arrives
+from app.dashboard.charts import looks_of
+from app.dashboard.computed import How, computed_by
 from app.dashboard.curves import curve_of
 from app.dashboard.estimates import Answer
+from app.dashboard.explained import explained
 from app.dashboard.headings import titled
 from app.figures import load as figures
 from app.figures.load import Drawn, Measure, Metric
@@ -21,6 +24,17 @@ METRICS: tuple[Metric, ...] = ("ttft_s", "tpot_s", "e2e_s")
 CHART_PX, SMALL_CHART_PX = 330, 230
 """Widths below which fewer charts stand side by side."""
 
+TABS = ("Latency and cost", "What arrives")
+
+FORMULAS = {
+    "latency": "a percentile, or the mean, over requests at each load; the knee is the most throughput ÷ mean E2E",
+    "goodput": "good requests ÷ time: within the threshold of the highest percentile stated of each metric; all that "
+    "are served where no target is stated",
+    "cost": "cluster $/h ÷ 3,600 ÷ output tokens/s × 10⁶; the cluster costs the same whatever it serves",
+    "distribution": "share of requests within a latency, at the offered load",
+}
+"""Figure → how its numbers follow, in words."""
+
 COST_AT_CAPACITY = "usd_per_million_output_tokens_at_capacity"
 STATED = ("p50", "p90", "p95", "p99", "mean")
 
@@ -28,8 +42,19 @@ STATED = ("p50", "p90", "p95", "p99", "mean")
 def page() -> None:
     """Draw the page."""
     found = answer()
+    names = _chosen(found.scenario)
+    results, requests = st.tabs(TABS, key="load_tab", on_change="rerun")
+    if results.open:
+        with results:
+            _results(found, names)
+    if requests.open:
+        with requests:
+            what_arrives(found.scenario, names)
+
+
+def _results(found: Answer, names: Sequence[str]) -> None:
+    """Latency, goodput and cost against the load, and latencies at the offered load."""
     scenario = found.scenario
-    names = _chosen(scenario)
     drawn, unfit = drawn_of(found, names)
     for name, reason in unfit:
         st.warning(f"{name} is not drawn: it does not fit. {reason}", icon=":material/memory:")
@@ -40,17 +65,23 @@ def page() -> None:
     grid = st.grid(2, min_column_width=CHART_PX)
     with grid.cell():
         shown, alt = figures.latency_figure(drawn, measure), figures.latency_alt(drawn, measure)
-        titled_chart(f"{measure.name} against load", shown, alt)
+        explained(f"{measure.name} against load", shown, alt, _how("latency", found), key="Latency against load")
     with grid.cell():
-        titled_chart("Goodput against load", figures.goodput_figure(drawn), figures.goodput_alt(drawn))
+        shown, alt = figures.goodput_figure(drawn), figures.goodput_alt(drawn)
+        explained("Goodput against load", shown, alt, _how("goodput", found))
     with grid.cell():
-        titled_chart("Cost against load", figures.cost_figure(drawn), figures.cost_alt(drawn))
+        shown, alt = figures.cost_figure(drawn), figures.cost_alt(drawn)
+        explained("Cost against load", shown, alt, _how("cost", found))
     with grid.cell():
         says = "requests/s; latency as offered; $ per million output tokens at capacity"
         titled("In figures", badges.method(found), says)
         tables.show(_table(drawn, measure))
         st.caption(_says(found))
-    _distributions(drawn, limits_of(scenario.slo))
+    _distributions(drawn, limits_of(scenario.slo), found)
+
+
+def _how(figure: str, found: Answer) -> How:
+    return computed_by(FORMULAS[figure], found)
 
 
 def drawn_of(found: Answer, names: Sequence[str]) -> tuple[list[Drawn], list[tuple[str, str]]]:
@@ -148,17 +179,17 @@ def _says(found: Answer) -> str:
     return " ".join((lines + points, *sorted(f"Note: {note}." for note in notes)))
 
 
-def _distributions(drawn: Sequence[Drawn], limits: Limits) -> None:
+def _distributions(drawn: Sequence[Drawn], limits: Limits, found: Answer) -> None:
     st.subheader("How latencies are spread at the offered load", anchor=False)
     grid = st.grid(3, min_column_width=SMALL_CHART_PX)
     for metric in METRICS:
         highest = limits.get(metric, {})
         limit_s = highest[max(highest)] if highest else None
         with grid.cell():
-            titled_chart(
-                figures.NAMES[metric],
-                figures.distribution_figure(drawn, metric, limit_s).update_layout(showlegend=False, height=300),
-                figures.distribution_alt(drawn, metric),
+            shown = figures.distribution_figure(drawn, metric, limit_s).update_layout(showlegend=False, height=300)
+            alt = figures.distribution_alt(drawn, metric)
+            explained(
+                figures.NAMES[metric], shown, alt, _how("distribution", found), key=f"{figures.NAMES[metric]} spread"
             )
     simulated = any(one.evidence and one.evidence.get("run") for one in drawn)
     st.caption(

@@ -5,7 +5,19 @@ from typing import Any
 
 import streamlit as st
 
-from app.dashboard import answers, badges, cards, plan_controls, plan_point, plan_view, state, tables, waiting
+from app.dashboard import (
+    answers,
+    badges,
+    cards,
+    own_traces,
+    plan_controls,
+    plan_point,
+    plan_view,
+    state,
+    tables,
+    waiting,
+)
+from app.dashboard.document import with_trace_file
 from app.dashboard.jobs import Job
 from app.dashboard.plan_question import plan_text
 from app.dashboard.planned import Planned, key_of, searching
@@ -27,7 +39,7 @@ CLICKED = "specfleet_plan_clicked"
 def page() -> None:
     """Draw the page."""
     plan_controls.controls(state.current())
-    text = plan_text(state.mapping_of_point(), state.question())
+    text = plan_text(with_trace_file(state.mapping_of_point(), own_traces.known()), state.question())
     planned, job = best(text), _own_job(text)
     if planned is None and job is None:
         ask(text, simulate=False)
@@ -56,7 +68,8 @@ def _own_job(text: str) -> Job | None:
 
 def ask(text: str, *, simulate: bool) -> None:
     """Have the plan searched, in place of an earlier one."""
-    answers.ask(KIND, key_of(text, simulate=simulate), searching(text, simulate=simulate))
+    search = searching(text, simulate=simulate, traces=own_traces.known())
+    answers.ask(KIND, key_of(text, simulate=simulate), search)
 
 
 def _bar(text: str, planned: Planned | None, job: Job | None) -> None:
@@ -75,8 +88,9 @@ def _bar(text: str, planned: Planned | None, job: Job | None) -> None:
             )  # fmt: skip
         waiting.say_ended(job)
         st.download_button(
-            "Plan file (YAML)", text, f"{state.current().name}-plan.yaml", "application/yaml", on_click="ignore",
-            key="plan_file", icon=":material/download:", help="For `specfleet plan` on the command line.",
+            "Plan file (YAML)", own_traces.named(text), f"{state.current().name}-plan.yaml", "application/yaml",
+            on_click="ignore", key="plan_file", icon=":material/download:",
+            help="For `specfleet plan` on the command line.",
         )  # fmt: skip
 
 

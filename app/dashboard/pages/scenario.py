@@ -38,7 +38,7 @@ def _editor() -> None:
     st.button("Apply", key="apply", on_click=_apply, type="primary", icon=":material/check:")
     st.caption(
         "What is wrong is told by line. `extends` is written out; `specfleet schema` describes every key; a trace is "
-        "replayed on the command line only."
+        "named as the page Load offers it."
     )
 
 
@@ -58,7 +58,7 @@ def _take(text: str, file: str) -> None:
 def _upload() -> None:
     st.subheader("Open a file", anchor=False)
     st.file_uploader(
-        "Scenario file (YAML)", type=["yaml", "yml"], key=UPLOAD, on_change=_uploaded,
+        "Scenario file (YAML)", type=["yaml", "yml"], key=UPLOAD, on_change=_uploaded, max_upload_size=1,
     )  # fmt: skip
 
 
