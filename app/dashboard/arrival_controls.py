@@ -1,13 +1,17 @@
 """The controls of how requests come: which process, how uneven, or the trace that is replayed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
 
 from app.dashboard import answers, state
+from app.dashboard.terms import tip
 from app.dashboard.widgets import Changes, choice, number
+from simulator.cluster.traffic import trace_of
 from simulator.errors import SimulatorError
+from simulator.planning.capacity import load_axis
+from simulator.planning.workload_fit import fit_lengths
 from simulator.spec.arrivals import Arrivals
 from simulator.spec.scenario import Scenario
 from simulator.spec.workload import Workload
@@ -42,7 +46,7 @@ def process_controls(scenario: Scenario) -> None:
         choice(
             "Arrivals", "arrivals_kind", arrivals.kind, tuple(PROCESSES), lambda kind: _chosen(scenario, kind),
             format_func=lambda kind: (PROCESSES | OTHERS)[kind],
-            help="How requests come. Their mean rate stays; the estimate takes all for Poisson, a simulation does not.",
+            help=tip("arrivals", "The mean rate stays. The estimate takes all for Poisson, a simulation does not."),
         )  # fmt: skip
     for control in PARAMETERS.get(arrivals.kind, ()):
         with grid.cell():
@@ -52,8 +56,18 @@ def process_controls(scenario: Scenario) -> None:
 def _chosen(scenario: Scenario, kind: str) -> Changes:
     """Nothing by the way of widgets: what a sweep varies may have to go, too."""
     if kind in PROCESSES and kind != scenario.workload.arrivals.kind:
-        take_workload({"arrivals": drawn_arrivals(kind, rate_of(scenario), scenario.workload)})
+        take_workload(drawn_instead(scenario, kind))
     return {}
+
+
+def drawn_instead(scenario: Scenario, kind: str) -> dict[str, Any]:
+    """Parts of a workload that draws its requests, at the rate and with the lengths that the scenario has."""
+    workload = scenario.workload
+    parts: dict[str, Any] = {"arrivals": drawn_arrivals(kind, rate_of(scenario), workload)}
+    if workload.lengths.kind == "trace" and workload.arrivals.kind == "trace":
+        table = trace_of(workload, workload.arrivals)
+        parts["lengths"] = fit_lengths(table.prompt_tokens, table.output_tokens)
+    return parts
 
 
 def drawn_arrivals(kind: str, rate_per_s: float, workload: Workload) -> dict[str, Any]:
@@ -73,10 +87,12 @@ def _whole_period_s(workload: Workload, rate_per_s: float) -> float:
 
 
 def rate_of(scenario: Scenario) -> float:
-    """Mean requests per second that a scenario offers; what is served where requests wait for answers."""
+    """Mean requests per second that a scenario offers, by its trace too; what is served where they wait for answers."""
     stated = getattr(scenario.workload.arrivals, "rate_per_s", None)
     if stated is not None:
         return float(stated)
+    if scenario.workload.arrivals.kind == "trace":
+        return float(f"{load_axis(scenario.workload, scenario.seed, 0).offered:.4g}")
     rows = answers.estimate().rows
     rates = [row.get("offered_req_per_s") or row.get("req_per_s") for row in rows if row["fits"]]
     return float(f"{max((rate for rate in rates if rate), default=1.0):.3g}")
@@ -169,7 +185,7 @@ def _limit(arrivals: Arrivals) -> None:
     )  # fmt: skip
 
 
-PARAMETERS: dict[str, tuple[Any, ...]] = {
+PARAMETERS: dict[str, tuple[Callable[[Arrivals], None], ...]] = {
     "gamma": (_cv,),
     "bursty": (_burst, _on, _off),
     "diurnal": (_period, _peak, _cv),

@@ -10,6 +10,7 @@ from app.dashboard import state
 from app.dashboard.deployment_controls import deployment_controls
 from app.dashboard.speculation_inputs import chaining, own_survival
 from app.dashboard.terms import tip, unmarked
+from app.dashboard.traces import name_of
 from app.dashboard.widgets import Changes, choice, number, slider
 from simulator.catalog.load import load_price_list, names
 from simulator.cluster.accepted import survival_over_steps
@@ -76,7 +77,9 @@ def _traffic(scenario: Scenario) -> None:
         )  # fmt: skip
     elif arrivals.kind == "queued_at_once":
         st.caption("All requests are queued at once: there is no rate.")
-    elif arrivals.kind != "trace":
+    elif arrivals.kind == "trace":
+        st.caption(f"Requests are replayed from {unmarked(name_of(arrivals.file))}: page Load, *What arrives*.")
+    else:
         number(
             "Requests per second", "rate", float(arrivals.rate_per_s), lambda value: {RATE: value},
             min_value=0.01, max_value=100_000.0, step=1.0, format="%g",

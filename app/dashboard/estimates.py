@@ -49,6 +49,12 @@ def _answer(document: str) -> Answer:
     return Answer(scenario, found["rows"], found["comparison"], found["provenance"], "estimated")
 
 
+def row_of(scenario: Scenario, name: str) -> dict[str, Any]:
+    """The estimated row of one deployment, in the shape of `run --json`; SimulatorError where there is none."""
+    found: dict[str, Any] = plain(_row(alone(scenario, name), name)[0])
+    return found
+
+
 def alone(scenario: Scenario, name: str) -> str:
     """All that one deployment's estimate follows from, as text."""
     only = {name: scenario.deployments[name]}

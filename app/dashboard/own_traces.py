@@ -1,11 +1,12 @@
 """The traces that a browser may name: what it uploaded, what the server has, and the sample."""
 
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
 from app.dashboard.traces import SAMPLE, TraceStore, folder_traces, without_folders
+from simulator.errors import ScenarioError
 from simulator.spec.scenario import Scenario
 
 UPLOADED = "specfleet_traces"
@@ -20,7 +21,10 @@ def _store() -> TraceStore:
 
 def known() -> dict[str, Path]:
     """Name → file of all that this browser may replay; its own take the place of the server's."""
-    return {SAMPLE: _store().sample()} | folder_traces() | uploaded()
+    sample: dict[str, Path] = {}
+    with suppress(OSError):
+        sample = {SAMPLE: _store().sample()}
+    return sample | folder_traces() | uploaded()
 
 
 def uploaded() -> dict[str, Path]:
@@ -35,8 +39,12 @@ def named(text: str) -> str:
 
 
 def add(name: str, data: bytes) -> str:
-    """Keep an uploaded trace; the name by which a scenario may say it. ScenarioError where it cannot be read."""
-    path = _store().add(name, data)
+    """Keep an uploaded trace; the name by which a scenario may say it. ScenarioError where that cannot be done."""
+    try:
+        path = _store().add(name, data)
+    except OSError as error:
+        way_out = "free room in its temporary folder, or put the trace into the folder of --traces"
+        raise ScenarioError(f"{name}: this server cannot keep it: {error.strerror}; {way_out}") from None
     st.session_state[UPLOADED] = {**st.session_state.get(UPLOADED, {}), path.name: path}
     return path.name
 
@@ -53,7 +61,7 @@ def is_uploaded(scenario: Scenario) -> bool:
     return arrivals.kind == "trace" and Path(arrivals.file) in uploaded().values()
 
 
-def is_gone(scenario: Any) -> bool:
+def is_gone(scenario: Scenario) -> bool:
     """Whether a scenario replays a trace that the server no longer has."""
     arrivals = scenario.workload.arrivals
     return arrivals.kind == "trace" and not Path(arrivals.file).is_file()

@@ -7,14 +7,14 @@ from typing import Any
 import streamlit as st
 
 from app.dashboard import own_traces, state, tables
-from app.dashboard.arrival_controls import rate_of, take_workload
+from app.dashboard.arrival_controls import drawn_instead, take_workload
 from app.dashboard.arriving import fitted
 from app.dashboard.simulations import MOST_REQUESTS
 from app.dashboard.traces import MOST_BYTES, SAMPLE, table_of
 from app.tables.trace import facts
 from simulator.cluster.traces import TraceTable
 from simulator.errors import SimulatorError
-from simulator.planning.workload_fit import class_shares, fit_lengths, summary
+from simulator.planning.workload_fit import class_shares, summary
 from simulator.spec.scenario import Scenario
 
 CHOSEN, UPLOAD = "trace_chosen", "trace_upload"
@@ -87,7 +87,7 @@ def _look(scenario: Scenario, name: str, path: Path) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if own_traces.replayed(scenario) == name:
             st.button(
-                "Back to drawn requests", key="trace_back", on_click=_back, args=(path,), icon=":material/undo:",
+                "Back to drawn requests", key="trace_back", on_click=_back, icon=":material/undo:",
                 help="Poisson arrivals at the trace's mean rate, and its lengths as a table of quantiles.",
             )  # fmt: skip
         else:
@@ -144,13 +144,9 @@ def _fit(path: Path) -> None:
     except SimulatorError as error:
         state.tell(str(error))
         return
-    found["horizon"] = {**found["horizon"], "requests": max(int(found["horizon"]["requests"]), 100)}
     take_workload({"prefix": None, **found})
 
 
-def _back(path: Path) -> None:
+def _back() -> None:
     """Poisson arrivals at the rate of the trace, and its lengths as a table."""
-    table = table_of(path)
-    rate = float(f"{rate_of(state.current()):.4g}")
-    lengths = fit_lengths(table.prompt_tokens, table.output_tokens)
-    take_workload({"arrivals": {"kind": "poisson", "rate_per_s": rate}, "lengths": lengths})
+    take_workload(drawn_instead(state.current(), "poisson"))

@@ -105,8 +105,8 @@ def lengths_figure(prompts: Ints, outputs: Ints, longest: Mapping[str, int]) -> 
         )  # fmt: skip
     for most in sorted(set(longest.values())):
         upright(shown, most, f"longest {count(most)}", LIMIT)
-    values = [*map(float, (prompts.min(), outputs.min(), prompts.max(), outputs.max())), *map(float, longest.values())]
-    shown.update_xaxes(**log_axis(values, plain_number, most=7), tickangle=0)
+    ends = [float(end) for tokens in (prompts, outputs) for end in (tokens.min(), tokens.max())]
+    shown.update_xaxes(**log_axis([*ends, *map(float, longest.values())], plain_number, most=7), tickangle=0)
     return shown.update_yaxes(range=[0, 1.02], tickformat=".0%")
 
 

@@ -1,12 +1,12 @@
 """The HBM ledger as bars, one for each GPU role, and the sequences that its KV holds by their length."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
-from app.figures.style import LIMIT, Look, figure, log_axis, safe
-from app.format import context, count, gib, gigabytes, percent
+from app.figures.style import LIMIT, Look, figure, log_axis, safe, upright
+from app.format import context, count, gib, gigabytes, percent, times
 from app.ledgers import draft_parts
 from app.report.scales import plain_number
 
@@ -147,3 +147,56 @@ def sequences_alt(rows: Sequence[Row]) -> str:
         for row in rows
     )
     return f"Sequences that a replica holds, by context. {'; '.join(said)}."
+
+
+class Held(NamedTuple):
+    """What is held with a step taken."""
+
+    name: str
+    sequences: int
+    fits: bool
+
+
+STEP_LOOKS = ("#8d99a6", "#3c9d6f", "#c9a227")
+"""As it is; more than that; not more."""
+LABEL_ROOM = 1.3
+"""Length of the axis ÷ the longest bar: its label stands beyond it."""
+
+
+def steps_figure(held: Sequence[Held], length: int) -> go.Figure:
+    """Sequences of a length that a replica holds with each step alone; the first is how it is, and has an upright."""
+    first, names = held[0], [safe(one.name) for one in held]
+    numbers, said = [one.sequences for one in held], [step_text(one, held[0]) for one in held]
+    shown = figure(f"sequences of {context(length)} that a replica holds", "", height=90 + 34 * len(held))
+    colours = [STEP_LOOKS[0], *(STEP_LOOKS[1 if one.sequences > first.sequences else 2] for one in held[1:])]
+    shown.add_bar(
+        x=numbers, y=names, orientation="h", showlegend=False, name="sequences", marker={"color": colours},
+        customdata=said, hovertemplate="%{y}: %{customdata}<extra></extra>",
+    )  # fmt: skip
+    shown.add_scatter(
+        x=numbers, y=names, mode="text", text=said, textposition="middle right", showlegend=False, hoverinfo="skip",
+        cliponaxis=False,
+    )  # fmt: skip
+    if first.sequences:
+        upright(shown, first.sequences)
+    shown.update_xaxes(range=[0, LABEL_ROOM * max(*numbers, 1)])
+    shown.update_yaxes(autorange="reversed", showgrid=False)
+    return shown
+
+
+def step_text(one: Held, first: Held) -> str:
+    """What a step has, and how many times what there is.
+
+    >>> step_text(Held("kv", 276, True), Held("as it is", 138, True))
+    '276, 2.00×'
+    """
+    if not one.fits:
+        return "does not fit"
+    ratio = one.sequences / first.sequences if first.sequences else 1.0
+    return count(one.sequences) + (f", {times(ratio)}" if ratio != 1.0 else "")
+
+
+def steps_alt(held: Sequence[Held], length: int) -> str:
+    """The same as `steps_figure` in words."""
+    said = "; ".join(f"{one.name} {step_text(one, held[0])}" for one in held)
+    return f"Sequences of {context(length)} that a replica holds, with each step alone: {said}."

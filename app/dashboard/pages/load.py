@@ -13,6 +13,7 @@ from app.dashboard.curves import curve_of
 from app.dashboard.estimates import Answer
 from app.dashboard.explained import explained
 from app.dashboard.headings import titled
+from app.dashboard.terms import tip
 from app.figures import load as figures
 from app.figures.load import Drawn, Measure, Metric
 from app.format import duration, significant, usd
@@ -126,7 +127,7 @@ def _measure(limits: Limits) -> Measure:
         )  # fmt: skip
         statistic = st.segmented_control(
             "Statistic", STATED, default=statistic_first, required=True, key="load_statistic", persist_state="session",
-            help="Over requests. Simulated points away from the offered load are known at p95 only.",
+            help=tip("percentile", "Over requests. Simulated points away from the offered load are known at p95 only."),
         )  # fmt: skip
     return Measure(metric, statistic, limits.get(metric, {}).get(statistic))
 

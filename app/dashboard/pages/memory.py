@@ -7,11 +7,15 @@ import streamlit as st
 import yaml
 
 from app.dashboard import badges, state, tables
-from app.dashboard.charts import looks_of, titled_chart
+from app.dashboard.charts import looks_of
+from app.dashboard.computed import LEDGER, How
 from app.dashboard.curves import ledger_of
+from app.dashboard.explained import as_csv, beside, explained
 from app.dashboard.headings import titled
+from app.dashboard.kv_view import REMEDIES, kv_of_one
+from app.dashboard.terms import tip
 from app.figures import memory as figures
-from app.format import context, count, gib, gigabytes, percent
+from app.format import Formatter, context, count, gib, gigabytes, percent, significant
 from simulator.physics.ledger import CONTEXTS_TOKENS, fits
 from simulator.spec.deployment import Deployment
 from simulator.spec.scenario import Scenario
@@ -24,8 +28,12 @@ ESTIMATED = (
     "The engine's own identity, from the catalog's models and memory rules; docs/concepts.md says how near it is."
 )
 
-REMEDIES = "what would fit: "
-"""Where a ledger's reason begins to name ways out."""
+FORMULAS = {
+    "ledger": "usable = memory fraction × what CUDA shows, or the budget; KV = usable − weights − activations − "
+    "runtime, in whole blocks; the fullest GPU of each role",
+    "sequences": "KV blocks of a replica ÷ blocks of a sequence of that length, those of its drafts included",
+}
+"""Figure → how its numbers follow, in words."""
 
 
 def page() -> None:
@@ -35,19 +43,29 @@ def page() -> None:
     deployments = {name: with_budget(spec, budget_gb) for name, spec in scenario.deployments.items()}
     rows = ledger_of(deployments)
     _verdicts(rows, length)
-    titled_chart("HBM of each GPU", figures.ledger_figure(rows), figures.ledger_alt(rows))
-    st.caption("A grey tick ends what the engine may use, a red one the memory as CUDA shows it.")
+    shown, alt = figures.ledger_figure(rows), figures.ledger_alt(rows)
+    explained("HBM of each GPU", shown, alt, _how("ledger"), rows=rows)
+    st.caption(
+        "A grey tick ends what the engine may use, a red one the memory as CUDA shows it; what lies beyond that is on "
+        "the host."
+    )
     for row in rows:
         if not row["fits"]:
             _ways_out(row)
     below = st.grid(2, min_column_width=CHART_PX)
     with below.cell():
-        sequences = figures.sequences_figure(rows, looks_of(scenario))
-        titled_chart("Sequences at context", sequences, figures.sequences_alt(rows))
+        sequences, alt = figures.sequences_figure(rows, looks_of(scenario)), figures.sequences_alt(rows)
+        explained("Sequences at context", sequences, alt, _how("sequences"))
     with below.cell():
         st.markdown("**In figures**")
-        tables.show(_table(rows))
+        tables.show(_table(rows, length))
+        beside("HBM in figures", _how("ledger"), lambda: as_csv(rows))
         _budget(scenario, budget_gb)
+    kv_of_one(scenario, scenario.model_copy(update={"deployments": deployments}), length)
+
+
+def _how(figure: str) -> How:
+    return [("Formula", FORMULAS[figure]), ("Method", LEDGER), ("Basis", ESTIMATED)]
 
 
 def with_budget(spec: Deployment, budget_gb: float | None) -> Deployment:
@@ -76,27 +94,26 @@ def _controls(scenario: Scenario) -> tuple[float | None, int]:
         budget = st.slider(
             "HBM budget per GPU [GB]", 10, int(most) + 1, int(most) + 1, 1, key=f"memory_budget_{int(most)}",
             persist_state="session",
-            help="What a deployment may use of each GPU, in 10⁹ bytes; the engine's memory fraction holds beside it. "
-            "All the way to the right: as the scenario says.",
+            help=tip("hbm-budget", "All the way to the right: as the scenario says."),
         )  # fmt: skip
     with grid.cell():
         length = st.select_slider(
             "Context of a sequence [tokens]", CONTEXTS_TOKENS, 8192, format_func=context, key="memory_context",
-            persist_state="session", help="Prompt and output together.",
+            persist_state="session", help=tip("context"),
         )  # fmt: skip
     return (None if budget > most else float(budget)), length
 
 
 def _verdicts(rows: Sequence[Row], length: int) -> None:
     """Sequences at the chosen context, one card for each GPU role."""
-    says = "KV blocks of a replica ÷ blocks of such a sequence; what is below holds all tokens of the replica's KV."
+    says = tip("sequences-at-context", "Below it, the tokens that all KV of the replica holds.")
     estimated = badges.badge("estimated", "estimated", ESTIMATED)
     titled(f"Sequences of {context(length)} tokens that a replica holds at once", estimated)
     with st.container(horizontal=True):
         for row in rows:
             fit = row["fits"]
             st.metric(
-                str(row["deployment"]), count(row["max_sequences_at"][length]) if fit else "none",
+                column(row), count(row["max_sequences_at"][length]) if fit else "none",
                 f"{count(row['kv_tokens'])} KV tokens" if fit else f"{gib(row['shortfall_bytes'])} short",
                 delta_color="off" if fit else "inverse", delta_arrow="off", border=True, help=says, width=CARD_PX,
             )  # fmt: skip
@@ -105,7 +122,7 @@ def _verdicts(rows: Sequence[Row], length: int) -> None:
 def _ways_out(row: Row) -> None:
     """Why a role does not fit, and the single changes after which it would."""
     why, _, ways = str(row["reason"]).partition(REMEDIES)
-    st.error(f"{row['deployment']}: {why.strip('; ')}.", icon=":material/memory:")
+    st.error(f"{column(row)}: {why.strip('; ')}.", icon=":material/memory:")
     changes = [(way, change) for way in ways.split("; ") if (change := change_of(row["deployment"], way))]
     if not changes:
         st.write("No single change of split, KV, length, weights or draft makes it fit: change two of them.")
@@ -113,7 +130,7 @@ def _ways_out(row: Row) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("Any one of these makes it fit:")
         for way, change in changes:
-            st.button(way, key=f"memory_{row['deployment']}_{way}", on_click=state.apply, args=(change,))
+            st.button(way, key=f"memory_{column(row)}_{way}", on_click=state.apply, args=(change,))
 
 
 def change_of(deployment: str, way: str) -> dict[str, Any]:
@@ -121,26 +138,51 @@ def change_of(deployment: str, way: str) -> dict[str, Any]:
 
     >>> change_of("a", "target.kv fp8")
     {'deployments.a.target.kv': 'fp8'}
+    >>> change_of("a", "placement.gpus 4")
+    {'deployments.a.speculation.placement.gpus': 4}
     >>> change_of("a", "no draft")
     {'deployments.a.speculation': {'kind': 'none'}}
     """
     if way == "no draft":
         return {f"deployments.{deployment}.speculation": {"kind": "none"}}
     path, space, value = way.rpartition(" ")
+    path = f"speculation.{path}" if path.startswith("placement.") else path
     return {f"deployments.{deployment}.{path}": yaml.safe_load(value)} if space and " " not in path else {}
 
 
-def _table(rows: Sequence[Row]) -> list[dict[str, str]]:
+def column(row: Row) -> str:
+    """Name of a GPU role: the deployment's, but for GPUs of the drafts alone."""
+    return f"{row['deployment']}, draft GPUs" if row["role"] == "draft" else str(row["deployment"])
+
+
+def _table(rows: Sequence[Row], length: int) -> list[dict[str, str]]:
     """The ledger's bytes, a column for each GPU role."""
     lines = [("HBM", "hbm_bytes"), ("usable", "usable_bytes"), *((name, field) for field, name, *_ in figures.PARTS)]
-    table = [{"per GPU": name} | {row["deployment"]: gigabytes(row[field]) for row in rows} for name, field in lines]
+    table = [{"per GPU": name} | {column(row): gigabytes(row[field]) for row in rows} for name, field in lines]
     if any(row["kv_host_bytes"] for row in rows):
-        table.append({"per GPU": "KV on the host"} | {row["deployment"]: _on_host(row) for row in rows})
+        table.append({"per GPU": "KV on the host"} | {column(row): _on_host(row) for row in rows})
+    of_one = {column(row): _split(sequence_bytes(row, length), _megabytes) for row in rows}
+    table.append({"per GPU": f"KV of {context(length)} tokens"} | of_one)
     held = [("KV bytes per token", "kv_bytes_per_token"), ("KV bytes per sequence", "kv_bytes_per_sequence_fixed")]
     for name, field in held:
         if any(any(row[field].values()) for row in rows):
-            table.append({"per GPU": name} | {row["deployment"]: _split(row[field]) for row in rows})
+            table.append({"per GPU": name} | {column(row): _split(row[field]) for row in rows})
     return table
+
+
+def sequence_bytes(row: Row, length: int) -> dict[str, int]:
+    """KV of a sequence on this GPU and its host, windows counted as full, by `target` and `draft` [bytes]."""
+    growing, fixed = row["kv_bytes_per_token"], row["kv_bytes_per_sequence_fixed"]
+    return {whose: growing[whose] * length + fixed[whose] for whose in ("target", "draft")}
+
+
+def _megabytes(num_bytes: float | None) -> str:
+    """Bytes in MB of 10^6.
+
+    >>> _megabytes(671_088_640)
+    '671 MB'
+    """
+    return f"{significant(None if num_bytes is None else num_bytes / 1e6)} MB"
 
 
 def _on_host(row: Row) -> str:
@@ -148,10 +190,10 @@ def _on_host(row: Row) -> str:
     return f"{gigabytes(row['kv_host_bytes'])}, {percent(row['kv_host_share'])} of the target's KV"
 
 
-def _split(held: Mapping[str, int]) -> str:
+def _split(held: Mapping[str, int], show: Formatter = count) -> str:
     """Bytes of target and drafts together, and the drafts' share."""
     target, draft = held["target"], held["draft"]
-    return f"{count(target + draft)}" + (f", {percent(draft / (target + draft))} draft" if draft else "")
+    return show(target + draft) + (f", {percent(draft / (target + draft))} draft" if draft else "")
 
 
 def _budget(scenario: Scenario, budget_gb: float | None) -> None:

@@ -196,6 +196,27 @@ def test_drawn_requests_come_back_with_the_rate_and_the_lengths_of_the_trace(req
     assert requests.scenario().workload.lengths.prompt_tokens[0] == 400
 
 
+def test_a_process_takes_the_place_of_a_trace_at_its_rate(requests):
+    uploaded(requests, AZURE).press("trace_replay").move("trace_time_scale", 0.5)
+
+    requests.move("arrivals_kind", "gamma")
+
+    assert requests.said == ""
+    assert (arrivals(requests).kind, arrivals(requests).rate_per_s) == ("gamma", 2.0)
+    assert requests.scenario().workload.lengths.kind == "quantiles"
+
+
+def test_a_trace_can_be_cut_stretched_and_repeated(requests):
+    uploaded(requests, AZURE).press("trace_replay")
+
+    requests.move("trace_limit", 30).move("trace_time_scale", 2.0).move("trace_rate_scale", 2.0)
+
+    found = arriving(requests.scenario())
+    assert requests.said == ""
+    assert found.size == 60
+    assert found.times_s[-1] == pytest.approx(2.0 * 29, abs=2.0)
+
+
 def test_a_trace_that_the_server_lost_gives_way_to_what_is_built_in(requests):
     uploaded(requests, AZURE).press("trace_replay")
     Path(arrivals(requests).file).unlink()

@@ -1,9 +1,12 @@
 import pytest
 
+from app.dashboard.kv_steps import bought
 from app.dashboard.pages.memory import smallest_budget_gb, with_budget
+from app.dashboard.share import decode
+from app.format import count, duration
 from scenarios.load import load_scenario
 from simulator.physics.ledger import fits
-from tests.app.dashboard.looking import changed, figures, labelled, metrics, table
+from tests.app.dashboard.looking import beside, changed, figures, labelled, metrics, table
 
 
 @pytest.fixture
@@ -74,3 +77,108 @@ def test_kv_on_the_host_is_shown_with_its_share(memory):
     rows = {line["per GPU"]: line["h200-plain"] for line in table(memory, "per GPU")}
     assert rows["KV on the host"].startswith("50.0 GB, 3")
     assert "KV on the host" in str(figures(memory)[0])
+
+
+def deployment(memory, name):
+    return memory.scenario().deployments[name]
+
+
+def test_the_table_of_steps_says_what_the_library_does(memory):
+    found = bought(memory.scenario(), "h200-spec", 8192)
+
+    shown = {row["step"]: row for row in table(memory, "step")}
+
+    assert list(shown) == [one.step.name for one in found]
+    for one in found:
+        assert shown[one.step.name]["sequences of 8K"] == count(one.sequences)
+        assert shown[one.step.name]["TPOT p95"] == duration(one.row["tpot_s"]["p95"])
+    assert shown["as it is"]["sequences of 8K"] == metrics(memory)["h200-spec"]
+
+
+def test_another_format_changes_the_scenario_the_ledger_and_the_link(memory):
+    before = metrics(memory)["h200-spec"]
+
+    memory.move("memory_kv:h200-spec", "bf16")
+
+    assert deployment(memory, "h200-spec").target.kv == "bf16"
+    assert int(metrics(memory)["h200-spec"]) < int(before)
+    assert decode(memory.at.query_params["s"])["deployments"]["h200-spec"]["target"]["kv"] == "bf16"
+
+
+def test_a_host_tier_comes_with_its_link_and_goes_again(memory):
+    key = "deployments.h200-spec"
+    memory.move(f"memory_host:{key}", 64.0).move(f"memory_link:{key}", "internode")
+    engine = deployment(memory, "h200-spec").engine
+
+    assert (engine.kv_host_gb, engine.kv_host_link) == (64.0, "internode")
+    assert "KV on the host" in figures(memory)[0]
+    memory.move(f"memory_host:{key}", 0.0)
+    assert memory.said == ""
+    assert deployment(memory, "h200-spec").engine.kv_host_gb is None
+
+
+def test_a_drafts_cache_takes_another_format_and_a_window(memory):
+    place = "deployments.h200-spec.speculation.drafts.general"
+
+    memory.move(f"memory_kv:{place}", "int8").move(f"memory_window:{place}", 1024).move(f"memory_sinks:{place}", 8)
+    draft = deployment(memory, "h200-spec").speculation.draft
+
+    assert memory.said == ""
+    assert (draft.kv, draft.window.recent, draft.window.sinks) == ("int8", 1024, 8)
+    memory.move(f"memory_window:{place}", 0)
+    assert deployment(memory, "h200-spec").speculation.draft.window is None
+
+
+def test_a_prefix_cache_can_be_chosen_where_prompts_begin_alike(memory):
+    memory.at.session_state["specfleet_loaded"] = changed(memory, "workload.prefix", {"shared_tokens": 400})
+    memory.at.run()
+
+    memory.move("memory_prefix:h200-spec", "not kept")
+
+    assert deployment(memory, "h200-spec").engine.prefix_cache is False
+
+
+def test_the_budget_that_is_tried_holds_for_the_steps_too(memory):
+    labelled(memory, "HBM budget").set_value(60).run()
+
+    assert table(memory, "step")[0]["sequences of 8K"] == metrics(memory)["h200-spec"]
+
+
+def test_what_a_deployment_cannot_have_is_said(memory):
+    memory.at.session_state["specfleet_loaded"] = load_scenario("cpu_smollm2")
+    memory.at.run()
+
+    said = "\n".join(caption.value for caption in memory.at.caption)
+    assert "cpu-1thread is the host itself" in said
+    assert "No KV of its own to choose: lookup" in said
+
+
+def test_why_no_step_makes_a_model_fit_stands_below_the_steps(memory):
+    memory.at.session_state["specfleet_loaded"] = load_scenario("article/four_drafts_400b")
+    memory.at.run()
+
+    said = "\n".join(caption.value for caption in memory.at.caption)
+    assert "one sequence of 8,192 tokens lacks 74.29 GiB on each GPU" in said
+    assert not memory.at.exception
+
+
+def test_gpus_of_the_drafts_have_a_card_and_a_column_of_their_own(memory):
+    memory.at.session_state["specfleet_loaded"] = changed(
+        memory, "deployments.h200-spec.speculation.placement", {"kind": "dedicated", "gpus": 1, "link": "nvlink"}
+    )
+    memory.at.run()
+
+    assert {"h200-spec", "h200-spec, draft GPUs"} <= set(metrics(memory))
+    assert {"h200-spec", "h200-spec, draft GPUs"} <= set(table(memory, "per GPU")[0])
+
+
+def test_kv_of_a_sequence_is_target_and_draft_together(memory):
+    rows = {line["per GPU"]: line["h200-spec"] for line in table(memory, "per GPU")}
+
+    assert rows["KV of 8K tokens"] == "805 MB, 17 % draft"
+
+
+def test_every_figure_and_table_of_memory_says_how_it_was_computed(memory):
+    both = ["HBM of each GPU", "Sequences at context", "HBM in figures", "What each step buys"]
+
+    assert sorted(beside(memory, "how")) == sorted(beside(memory, "csv")) == sorted(both)
