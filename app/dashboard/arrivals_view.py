@@ -13,13 +13,13 @@ from app.dashboard.computed import How
 from app.dashboard.explained import explained
 from app.dashboard.trace_controls import trace_controls
 from app.figures import arrivals as figures
-from app.format import percent
 from app.tables.trace import facts
 from simulator.cluster.limits import Limits
 from simulator.cluster.plan import limits_of
 from simulator.physics.ledger import fits
 from simulator.planning.estimate import not_estimated
 from simulator.spec.scenario import Scenario
+from simulator.spec.workload import Workload
 
 CHART_PX = 330
 """Width below which one chart stands alone."""
@@ -136,11 +136,17 @@ def notes(scenario: Scenario, found: Arriving, longest: dict[str, Limits]) -> li
             f"Each request opens a session of {workload.prefix.turns} turns; later turns come when the answer before "
             "has been read, with all that was said before in their prompts."
         )
+    return [*said, *_too_long(found, longest, workload)]
+
+
+def _too_long(found: Arriving, longest: dict[str, Limits], workload: Workload) -> list[str]:
+    """Which requests are too long for whom, deployments that end sequences alike together."""
+    alike: dict[tuple[int, int, int], list[str]] = {}
     for name, limits in longest.items():
-        rejected, cut = too_long(found, limits, workload)
-        if rejected or cut:
-            said.append(
-                f"{name} ends sequences at {limits.max_model_len:,} tokens: {percent(rejected)} of the prompts are "
-                f"rejected as too long, {percent(cut)} of the outputs are cut."
-            )
-    return said
+        alike.setdefault((limits.max_model_len, *too_long(found, limits, workload)), []).append(name)
+    return [
+        f"At most {most:,} tokens a sequence ({', '.join(names)}): of {found.size:,} requests {rejected:,} are "
+        f"rejected for their prompt, {cut:,} are cut."
+        for (most, rejected, cut), names in alike.items()
+        if rejected or cut
+    ]

@@ -87,15 +87,15 @@ def _rows(found: Arriving) -> Iterator[dict[str, float | int]]:
         yield {"arrival_s": round(at_s, 6), "prompt_tokens": prompt, "output_tokens": output}
 
 
-def too_long(found: Arriving, limits: Limits, workload: Workload) -> tuple[float, float]:
-    """Share of requests whose prompt is rejected as too long, and share whose output is cut.
+def too_long(found: Arriving, limits: Limits, workload: Workload) -> tuple[int, int]:
+    """Requests whose prompt is rejected as too long, and requests whose output is cut.
 
     Without the earlier turns of sessions, which make prompts longer.
     """
     prompts = found.prompt_tokens + workload.prefix.shared_tokens
     rejected = prompts > limits.longest_prompt
     most = np.minimum(limits.max_model_len - prompts, workload.max_output_tokens or limits.max_model_len)
-    return float(rejected.mean()), float((~rejected & (found.output_tokens > most)).mean())
+    return int(rejected.sum()), int((~rejected & (found.output_tokens > most)).sum())
 
 
 def fitted(table: TraceTable) -> dict[str, Any]:

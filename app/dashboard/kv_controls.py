@@ -47,7 +47,7 @@ def kv_controls(scenario: Scenario, name: str) -> None:
 def _host(grid: Any, spec: Deployment, at: str) -> None:
     with grid.cell():
         number(
-            "Host memory for KV [GB per GPU]", f"memory_host:{at}", float(spec.engine.kv_host_gb or 0.0),
+            "KV on the host [GB per GPU]", f"memory_host:{at}", float(spec.engine.kv_host_gb or 0.0),
             lambda value: host_changes(at, value), min_value=0.0, max_value=4000.0, step=16.0, format="%g",
             help=tip("kv-tiers", "A fixed share of every sequence's KV lies there. 0: none."),
         )  # fmt: skip

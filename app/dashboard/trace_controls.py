@@ -83,7 +83,8 @@ def _look(scenario: Scenario, name: str, path: Path) -> None:
     except SimulatorError as error:
         st.error(str(error), icon=":material/block:")
         return
-    tables.show([{name: label, "the whole trace": text} for label, text in facts(summary(table))])
+    if own_traces.replayed(scenario) != name:
+        tables.show([{name: label, "the whole trace": text} for label, text in facts(summary(table))])
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if own_traces.replayed(scenario) == name:
             st.button(

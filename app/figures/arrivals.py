@@ -103,10 +103,10 @@ def lengths_figure(prompts: Ints, outputs: Ints, longest: Mapping[str, int]) -> 
             text=[f"{said} {count(value)} tokens" for said, value in marked.items()],
             hovertemplate="%{fullData.name}: %{text}<extra></extra>",
         )  # fmt: skip
-    for most in sorted(set(longest.values())):
-        upright(shown, most, f"longest {count(most)}", LIMIT)
     ends = [float(end) for tokens in (prompts, outputs) for end in (tokens.min(), tokens.max())]
     shown.update_xaxes(**log_axis([*ends, *map(float, longest.values())], plain_number, most=7), tickangle=0)
+    for most in sorted(set(longest.values())):
+        upright(shown, most, f"longest {count(most)}", LIMIT)
     return shown.update_yaxes(range=[0, 1.02], tickformat=".0%")
 
 

@@ -174,8 +174,8 @@ def steps_figure(held: Sequence[Held], length: int) -> go.Figure:
         customdata=said, hovertemplate="%{y}: %{customdata}<extra></extra>",
     )  # fmt: skip
     shown.add_scatter(
-        x=numbers, y=names, mode="text", text=said, textposition="middle right", showlegend=False, hoverinfo="skip",
-        cliponaxis=False,
+        x=numbers, y=names, mode="text", text=[f"\u2002{text}" for text in said], textposition="middle right",
+        showlegend=False, hoverinfo="skip", cliponaxis=False,
     )  # fmt: skip
     if first.sequences:
         upright(shown, first.sequences)

@@ -29,7 +29,9 @@ class Columns:
     output_tokens: "array[int]" = field(default_factory=lambda: array("q"))
     class_code: "array[int]" = field(default_factory=lambda: array("q"))
     class_lines: dict[str, int] = field(default_factory=dict)
-    """Class → line where it was first met, in that order: the codes count along it; -1 is a row without a class."""
+    """Class → line where it was first met, in that order."""
+    class_codes: dict[str, int] = field(default_factory=dict)
+    """Class → its place in that order; a row without a class has the code -1."""
     priority: "array[int]" = field(default_factory=lambda: array("q"))
     session: "array[int]" = field(default_factory=lambda: array("q"))
     """Number of the session; -1 without one."""
@@ -57,7 +59,7 @@ class Columns:
         """Take over what some requests have."""
         if name is not None:
             self.class_lines.setdefault(name, line)
-        self.class_code.append(-1 if name is None else list(self.class_lines).index(name))
+        self.class_code.append(-1 if name is None else self.class_codes.setdefault(name, len(self.class_codes)))
         self.session.append(-1 if session is None else self.sessions.setdefault(session, len(self.sessions)))
         self.priority.append(priority)
 

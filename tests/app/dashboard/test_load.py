@@ -170,7 +170,9 @@ def test_an_uploaded_trace_is_in_no_link_and_the_page_says_what_is(requests):
 def test_prompts_that_are_too_long_are_counted(requests):
     uploaded(requests, AZURE.replace(b"6300,", b"9300,")).press("trace_replay")
 
-    assert "h200-plain ends sequences at 8,192 tokens: 1.7 % of the prompts are rejected" in captions(requests)
+    everybody = "h200-plain, h200-spec, b200-plain, b200-spec"
+    said = f"At most 8,192 tokens a sequence ({everybody}): of 60 requests 1 are rejected for their prompt, 0 are cut."
+    assert said in captions(requests)
 
 
 def test_what_is_no_trace_is_refused_in_one_sentence(requests):

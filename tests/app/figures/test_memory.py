@@ -65,7 +65,7 @@ HELD = [
 def test_a_step_says_how_many_times_what_there_is():
     bars, labels = figures.steps_figure(HELD, 8192).data
 
-    assert list(labels.text) == ["100", "200, 2.00×", "50, 0.500×", "does not fit"]
+    assert [text.strip() for text in labels.text] == ["100", "200, 2.00×", "50, 0.500×", "does not fit"]
     assert len(set(bars.marker.color)) == 3
     assert "fp8 200, 2.00×" in figures.steps_alt(HELD, 8192)
 
@@ -73,5 +73,5 @@ def test_a_step_says_how_many_times_what_there_is():
 def test_where_nothing_is_held_there_is_nothing_to_measure_against():
     shown = figures.steps_figure([figures.Held("as it is", 0, fits=False), figures.Held("fp8", 20, fits=True)], 8192)
 
-    assert list(shown.data[1].text) == ["does not fit", "20"]
+    assert [text.strip() for text in shown.data[1].text] == ["does not fit", "20"]
     assert not shown.layout.shapes
