@@ -7,51 +7,60 @@ import streamlit as st
 from app.dashboard import own_traces, state
 from app.dashboard.plan_question import mapping_of, question_of
 from app.dashboard.share import PARAMETER, decode, encode
+from app.dashboard.speculation import kept
 from simulator.errors import ScenarioError, SimulatorError
 
 PLAN_PARAMETER = "p"
 """The question of the page Plan, where it is not the one at first."""
+VIEW_PARAMETER = "v"
+"""Controls of the page Speculation that were moved."""
 
-WRITTEN, WRITTEN_PLAN = "specfleet_link", "specfleet_plan_link"
-"""Keys of the session: the payloads that the address was given last."""
+WRITTEN = {
+    PARAMETER: "specfleet_link", PLAN_PARAMETER: "specfleet_plan_link", VIEW_PARAMETER: "specfleet_view_link",
+}  # fmt: skip
+"""Parameter → key of the session: the payload that the address was given last."""
 
 
 def follow() -> None:
-    """Open the scenario of the address and its question, if they are others than this browser was given.
+    """Open the scenario of the address and what is asked of it, if they are others than this browser was given.
 
     An address without a scenario, as a page has it that was just chosen, changes nothing.
     """
-    given, asked = st.query_params.get(PARAMETER), st.query_params.get(PLAN_PARAMETER)
+    given, asked, viewed = map(st.query_params.get, WRITTEN)
     if not given:
         return
-    another = given != st.session_state.get(WRITTEN)
+    other = {name for name, key in WRITTEN.items() if st.query_params.get(name) != st.session_state.get(key)}
     try:
-        if another:
+        if PARAMETER in other:
             state.replace(decode(given), "link")
-        if another or asked != st.session_state.get(WRITTEN_PLAN):
+        if other & {PARAMETER, PLAN_PARAMETER}:
             state.ask(question_of(decode(asked)) if asked else None)
+        if other & {PARAMETER, VIEW_PARAMETER}:
+            kept.take(decode(viewed) if viewed else {})
     except SimulatorError as error:
         state.tell(f"This link opens no scenario, so the one before it stands.\n{error}")
 
 
 def write() -> str | None:
-    """Give the address the scenario and the question as they are now.
+    """Give the address the scenario and what is asked of it as they are now.
 
     What follows the `?` of a link; None, and no link, where `why_none` says why.
     """
     payloads = {} if why_none() else _payloads()
-    for parameter, key in ((PARAMETER, WRITTEN), (PLAN_PARAMETER, WRITTEN_PLAN)):
+    for parameter, key in WRITTEN.items():
         _set(parameter, payloads.get(parameter))
         st.session_state[key] = payloads.get(parameter)
     return "&".join(f"{name}={payload}" for name, payload in payloads.items()) or None
 
 
 def _payloads() -> dict[str, str]:
-    question = state.asked()
+    question, moved = state.asked(), kept.mapping()
     try:
         payloads = {PARAMETER: encode(state.mapping())}
         if question is not None:
             payloads[PLAN_PARAMETER] = encode(mapping_of(question))
+        if moved:
+            payloads[VIEW_PARAMETER] = encode(moved)
     except ScenarioError:
         return {}
     return payloads

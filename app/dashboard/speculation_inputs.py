@@ -52,6 +52,19 @@ class Choice(NamedTuple):
         return survival_by_change(self.first, self.change, MOST_DRAFT_TOKENS)
 
 
+class View(NamedTuple):
+    """What the controls ask for: the reader's own point."""
+
+    name: str
+    """Deployment whose step times count."""
+    draft: str | None
+    """Which of the deployment's drafts is looked at; None: it has none, or a single one."""
+    choice: Choice
+    sequences: float
+    limit_s: float | None
+    """Time per output token within which the map of cost looks for the cheapest batch; None: at the sequences."""
+
+
 def drafting(scenario: Scenario) -> dict[str, DraftSpeculation]:
     """Deployments with a draft, and how they speculate."""
     return {
@@ -137,24 +150,34 @@ def tried(
     return scenario.model_copy(update={"deployments": {name: changed}})
 
 
-def adopted(scenario: Scenario, name: str, choice: Choice, draft_name: str | None = None) -> dict[str, Any]:
+def adopted(
+    scenario: Scenario, name: str, choice: Choice, draft_name: str | None = None, positions: int | None = None
+) -> dict[str, Any]:
     """The speculation that takes the choice into a deployment, as a file says it: one draft, and a chain.
 
     Acceptance by class is kept while the sliders stand where the deployment's own put them.
+
+    positions: of the acceptance that the sliders make; None: those of K.
     """
-    spec, own = scenario.deployments[name], own_choice(scenario, name, draft_name)
+    spec = scenario.deployments[name]
     lent = spec.speculation
-    survival = [round(value, 4) for value in choice.survival[: choice.draft_tokens]]
+    survival = [round(value, 4) for value in choice.survival[: positions or choice.draft_tokens]]
     acceptance: Mapping[str, Any] = {"all": {"survival": survival}}
     if not isinstance(lent, DraftSpeculation):
         draft = _abstract(spec, choice.ratios or Ratios(ASSUMED_FLOPS, ASSUMED_LATENCY), lent, None)
         return _speculation(draft | {"acceptance": acceptance}, choice.draft_tokens)
-    same = (own.first, own.change) == (choice.first, choice.change) and choice.draft_tokens <= own.draft_tokens
     stated = draft_of(lent, draft_name).model_dump(mode="json", exclude_unset=True)
     draft = stated if choice.ratios is None else _abstract(spec, choice.ratios, lent, draft_name)
-    kept = same and lent.propose.shape == "chain"
+    kept = keeps_own_acceptance(scenario, name, choice, draft_name)
     draft = draft | {"acceptance": stated["acceptance"] if kept else acceptance}
     return _speculation(draft, choice.draft_tokens, draft_name or next(iter(lent.drafts)))
+
+
+def keeps_own_acceptance(scenario: Scenario, name: str, choice: Choice, draft_name: str | None = None) -> bool:
+    """Whether the sliders stand where the deployment's own acceptance put them, so that it counts by class."""
+    lent, own = scenario.deployments[name].speculation, own_choice(scenario, name, draft_name)
+    same = (own.first, own.change) == (choice.first, choice.change) and choice.draft_tokens <= own.draft_tokens
+    return same and isinstance(lent, DraftSpeculation) and lent.propose.shape == "chain"
 
 
 def _speculation(draft: Mapping[str, Any], draft_tokens: int, name: str = "draft") -> dict[str, Any]:

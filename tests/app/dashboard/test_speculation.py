@@ -162,7 +162,7 @@ def test_a_tree_is_looked_at_as_a_chain_and_that_is_said(page):
     page.at.run()
 
     assert metrics(page)["Tokens per step"] == "2.40"
-    assert "eagle3 head, tree of 4, depth 2; this page looks at one draft and a chain" in page.at.caption[0].value
+    assert "eagle3 head, tree of 4, depth 2; your point is one draft and a chain" in page.at.caption[0].value
 
 
 def test_the_sidebar_and_the_page_say_the_same_acceptance(page):

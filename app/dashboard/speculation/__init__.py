@@ -1,0 +1,1 @@
+"""The sections of the page Speculation: ways to draft, placement, K by batch, when it pays."""
