@@ -8,7 +8,8 @@ import streamlit as st
 import yaml
 
 from app.dashboard import state, tables
-from app.dashboard.charts import chart
+from app.dashboard.computed import How
+from app.dashboard.explained import explained
 from app.dashboard.own_evidence import (
     MOST_BYTES,
     MOST_ROWS,
@@ -21,6 +22,7 @@ from app.dashboard.own_evidence import (
 )
 from app.dashboard.pool import FairPool, Owner
 from app.dashboard.speculation_inputs import drafting
+from app.dashboard.terms import tip
 from app.evidence.published import METRICS, Compared, pairs
 from app.figures import parity as figures
 from app.figures.acceptance import survival_alt, survival_figure
@@ -38,6 +40,13 @@ MOST_S = 90.0
 
 CHART_PX = 300
 """Width below which one chart stands alone."""
+
+OWN_HOW: How = (
+    ("Formula", "error = |predicted ÷ measured − 1| of each row; bias = mean of predicted ÷ measured − 1"),
+    ("Predicted", "each row replayed as it was run, with the step times of the profile of its GPU and engine"),
+    ("Measured", "by you: the file that was uploaded"),
+    ("Seeds", "a replay draws lengths from seed 0; one replay a row"),
+)
 
 EXAMPLE = """\
 # TYPE vllm:spec_decode_num_drafts_total counter
@@ -110,10 +119,11 @@ def _show(rows: list[Compared]) -> None:
                 found = figures.errors(shown)
                 st.metric(
                     f"{TITLES[metric]}, median error", percent(found.median_ape),
-                    f"bias {signed(found.bias)}", delta_color="off", delta_arrow="off",
+                    f"bias {signed(found.bias)}", delta_color="off", delta_arrow="off", help=tip("held-out-error"),
                 )  # fmt: skip
                 drawn = figures.parity_figure(shown, seconds=metric != "output_tokens_per_s")
-                chart(drawn, figures.parity_alt(shown, TITLES[metric]), f"own {metric}")
+                alt, title = figures.parity_alt(shown, TITLES[metric]), f"{TITLES[metric]}, predicted against yours"
+                explained(title, drawn, alt, OWN_HOW, rows=[one._asdict() for one in shown])
     failed = [{"row": row.id, "why it is not predicted": row.reason} for row in rows if row.reason]
     if failed:
         tables.show(failed)
@@ -162,16 +172,25 @@ def _finding(found: "AcceptanceFinding", block: Mapping[str, Any]) -> None:
     with grid.cell():
         one, two = st.columns(2)
         one.metric("Tokens per step", significant(found.tokens_per_step), within, delta_color="off", delta_arrow="off",
-                   help=f"Bonus token included, averaged over {found.averaged_over}.")  # fmt: skip
-        two.metric("Draft tokens accepted", percent(found.acceptance_rate), help="Accepted ÷ drafted tokens.")
+                   help=tip("tokens-per-step", f"Averaged over {found.averaged_over}."))  # fmt: skip
+        two.metric("Draft tokens accepted", percent(found.acceptance_rate), help=tip("acceptance-rate"))
         if found.survival:
             drawn = survival_figure(found.survival, found.survival_intervals)
-            chart(drawn, survival_alt(found.survival), "bring_survival")
+            explained("Survival by draft position", drawn, survival_alt(found.survival), _counted(found))
     with grid.cell():
         st.code(yaml.safe_dump(dict(block), sort_keys=False, default_flow_style=None), language="yaml", wrap_lines=True)
         _take(block)
         said = (f"{found.format}, engine {found.engine}", f"interval: {found.method}", *found.notes)
         st.html(tag("ul", *(tag("li", text) for text in said), class_="sf-list"))
+
+
+def _counted(found: "AcceptanceFinding") -> How:
+    return [
+        ("Formula", "survival of a position = steps that accepted it ÷ steps"),
+        ("Measured", f"by your engine: {found.format}, engine {found.engine}"),
+        ("Interval", f"95 %: {found.method}"),
+        *(("Note", text) for text in found.notes),
+    ]
 
 
 def _take(block: Mapping[str, Any]) -> None:

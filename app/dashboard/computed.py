@@ -14,6 +14,12 @@ How = Sequence[tuple[str, str]]
 """Labels and sentences."""
 
 ESTIMATED = "estimated: the steady state, solved by formulas; no random numbers, so no seeds"
+COMPARISON = (
+    "latencies over the requests of the offered load; capacity is the highest rate that holds every target; "
+    "$ per million = cluster $/h ÷ 3,600 ÷ tokens/s × 10⁶; the fleet is the fewest replicas that hold the load"
+)
+"""How the figures of a comparison follow from a run, in words."""
+
 LEDGER = "computed: bytes of the catalog's models and engines; no step times, no random numbers"
 
 
@@ -22,7 +28,12 @@ def computed_by(formula: str, found: Answer, *, method: str | None = None) -> Ho
 
     formula: in words. method: how it was found; None: as the answer was, simulated with its seeds or estimated.
     """
-    return list(_lines(formula, found.provenance, method or method_of(found)))
+    return said_of(formula, method or method_of(found), found.provenance)
+
+
+def said_of(formula: str, method: str, provenance: Mapping[str, Any]) -> How:
+    """How a figure was computed, of which the formula, the method and where its numbers come from are known."""
+    return list(_lines(formula, method, provenance))
 
 
 def method_of(found: Answer) -> str:
@@ -37,19 +48,13 @@ def method_of(found: Answer) -> str:
     )
 
 
-def _lines(formula: str, provenance: Mapping[str, Any], method: str) -> Iterator[tuple[str, str]]:
-    calibration = provenance.get("calibration") or {}
+def _lines(formula: str, method: str, provenance: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Formula", formula
     yield "Method", method
     if provenance.get("profile"):
-        yield "Step times", f"measured profile {provenance['profile']}" if calibrated(calibration) else "uncalibrated"
-    for said, names in error_lines(calibration).items():
+        yield "Profile", str(provenance["profile"])
+    for said, names in error_lines(provenance.get("calibration") or {}).items():
         yield "Error", f"{', '.join(names)}: {said}"
     for price, names in price_lines(provenance.get("prices") or {}).items():
         yield "Price", f"{', '.join(names)}: {price}"
     yield "Version", f"specfleet {provenance.get('version')}"
-
-
-def calibrated(calibration: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether any deployment has a measured profile."""
-    return any(known.get("profile") for known in calibration.values())

@@ -13,8 +13,11 @@ import streamlit as st
 
 from app.dashboard import cards
 from app.dashboard.computed import How
+from app.dashboard.terms import tip
 from app.figures.points import names, points
 from app.figures.style import CONFIG
+from app.glossary import named
+from scenarios.columns import flat_row
 from scenarios.csv_file import write_csv
 
 Rows = Sequence[Mapping[str, Any]]
@@ -27,13 +30,15 @@ def explained(
     title: str, drawn: go.Figure, alt: str, how: How, *, says: str = "", key: str = "", rows: Rows | None = None,
     **options: Any,
 ) -> Any:  # fmt: skip
-    """A figure under its title, and below it how it was computed and its numbers.
+    """A figure under its title, which says what its word means, and below it how it was computed and its numbers.
 
     alt: the same in words, for those who cannot see it. how: `computed_by(formula, answer)`, or sentences of its own.
     says: what to know of it, in small beside the title. key: of its parts; the title where no other figure has that.
     rows: lines of its CSV, where they are more than the points that are drawn. options: of `st.plotly_chart`.
     """
-    st.markdown(f"**{title}** :small[:gray[{says}]]" if says else f"**{title}**")
+    word = named(title)
+    told = f"**{title}** :small[:gray[{says}]]" if says else f"**{title}**"
+    st.markdown(told, help=None if word is None else tip(word.key))
     event = st.plotly_chart(drawn, config=CONFIG, alt=alt, key=f"chart {key or title}", **options)
     beside(key or title, how, lambda: as_csv(points(drawn) if rows is None else rows))
     return event
@@ -51,9 +56,9 @@ def beside(key: str, how: How, data: Callable[[], bytes], label: str = "CSV") ->
 
 
 def as_csv(rows: Rows) -> bytes:
-    """Lines as a CSV, unrounded."""
-    out = io.StringIO(newline="")
-    write_csv(names(rows), rows, out)
+    """Lines as a CSV, unrounded, nested fields as `ttft_s.p95`; a text that a spreadsheet would compute is quoted."""
+    flat, out = [flat_row(row) for row in rows], io.StringIO(newline="")
+    write_csv(names(flat), flat, out)
     return out.getvalue().encode()
 
 

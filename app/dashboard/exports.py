@@ -1,4 +1,4 @@
-"""What can be taken away: the scenario as a file, its figures as CSV or Parquet, the report. Knows nothing of pages."""
+"""What can be taken away: the figures of a scenario as Parquet, the report. Knows nothing of pages."""
 
 import io
 from collections.abc import Mapping
@@ -7,19 +7,9 @@ from typing import Any
 from app.dashboard.estimates import Answer
 from app.report.page import report_html
 from app.results import PointResult, put_together
-from scenarios.columns import flat_row, write_parquet
-from scenarios.csv_file import write_csv
+from scenarios.columns import write_parquet
 from scenarios.load import LoadedScenario, Point
 from scenarios.store import label_of, point_hash
-
-
-def rows_csv(answer: Answer) -> bytes:
-    """The rows, nested fields as `ttft_s.p95`; a text that a spreadsheet would compute is quoted by an apostrophe."""
-    flat = [flat_row(row) for row in answer.rows]
-    names = list(dict.fromkeys(name for row in flat for name in row))
-    out = io.StringIO(newline="")
-    write_csv(names, flat, out)
-    return out.getvalue().encode()
 
 
 def rows_parquet(answer: Answer) -> bytes:

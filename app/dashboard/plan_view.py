@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.dashboard import badges, cards
+from app.dashboard.computed import How, said_of
 from app.dashboard.planned import Planned
 from app.figures.load import Measure, Metric
-from app.format import count, low_high, percent, significant, usd
+from app.format import count, low_high, percent, plural, significant, usd
 from app.report.markup import Markup
 from app.tables.draft_schedule import lines as schedule_lines
 from app.tables.figures import Limits, bound_words, latency_figure, limits_of
@@ -20,6 +21,17 @@ Line = tuple[str, str]
 
 ESTIMATED = "Every candidate from the steady state; whether the choice holds is not yet confirmed by simulation."
 SIMULATED = "The nearest candidates were simulated under the same random streams; all others are estimated."
+
+FORMULA = (
+    "cost = (fewest replicas that hold the load with headroom + spares) × GPUs × $/GPU-hour; latency at the load on "
+    "them; not beaten: no other candidate is as good in cost, latency and GPUs, and better in one"
+)
+POINT_FIELDS = (
+    "gpu", "num_gpus", "replicas", "usd_per_hour", "usd_per_million_output_tokens",
+    "usd_per_million_output_tokens_at_capacity", "capacity_req_per_s", "utilisation", "tokens_per_step", "mean_batch",
+    "bound_by", "method", "why_not",
+)  # fmt: skip
+"""Fields of a candidate that its CSV holds."""
 
 MOST_WHY = 40
 """Candidates that are no answer, of which the table says why."""
@@ -35,6 +47,35 @@ def method(planned: Planned) -> Markup:
 def answer(planned: Planned) -> Markup:
     """The choice with what it rests on, in the sentences of the command line."""
     return cards.told(list(plan_lines(planned.found)), method(planned), "The plan")
+
+
+def how(planned: Planned) -> How:
+    """How the candidates were found."""
+    scenario = planned.loaded.scenario
+    confirmed = (
+        f"the nearest {planned.loaded.plan.confirm} simulated: {plural(scenario.replications, 'replication')}, seed "
+        f"{scenario.seed}, under the same random streams; all others estimated"
+        if planned.simulated
+        else "estimated: the steady state of each candidate; no random numbers, so no seeds"
+    )
+    return said_of(FORMULA, confirmed, planned.found["provenance"])
+
+
+def point_rows(planned: Planned) -> list[dict[str, Any]]:
+    """A row for each candidate, unrounded, with why it is no answer."""
+    pareto = planned.found["pareto"]
+    return [
+        {"candidate": name, "not beaten": name in pareto}
+        | {key: point.get(key) for key in POINT_FIELDS}
+        | _latencies(point)
+        for name, point in planned.points.items()
+    ]
+
+
+def _latencies(point: Point) -> dict[str, Any]:
+    """Every latency of a candidate that is known, as `ttft_s.p95`."""
+    known = ((metric, point.get(metric) or {}) for metric in ("ttft_s", "tpot_s", "e2e_s"))
+    return {f"{metric}.{name}": value for metric, of in known for name, value in of.items()}
 
 
 def limits(planned: Planned) -> Limits:

@@ -36,7 +36,9 @@ def offer() -> None:
         return
     with st.container(border=True, key="tour"):
         st.html(sentences())
-        st.button("Got it", key="tour_close", on_click=_close, icon=":material/check:")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button("Got it", key="tour_close", on_click=_close, icon=":material/check:")
+            st.caption("Every control beside the page moves them. Again: Help, at the end of the sidebar.")
 
 
 def sentences() -> Markup:
@@ -48,10 +50,6 @@ def sentences() -> Markup:
         "section",
         tag("p", tag("strong", "Four numbers answer this page"), class_="sf-claim"),
         tag("dl", *lines, class_="sf-why"),
-        tag(
-            "p", "Every control beside the page moves them. This is under Help, at the end of the sidebar.",
-            class_="sf-dim",
-        ),
         aria_label="What the four numbers say", class_="sf-tour",
     )  # fmt: skip
 

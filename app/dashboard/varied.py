@@ -11,9 +11,9 @@ from typing import Any
 from app.dashboard import badges, cards
 from app.dashboard.jobs import Compute, Progress
 from app.report.markup import Markup
-from app.tables.sensitivity import UNITS, lines, stability_lines
+from app.tables.sensitivity import UNITS, drawn_field, lines, stability_lines
 from scenarios.store import point_hash
-from simulator.planning.sensitivity import sensitivity
+from simulator.planning.sensitivity import DRAWS, sensitivity
 from simulator.spec.scenario import Scenario
 
 Found = Mapping[str, Any]
@@ -71,6 +71,26 @@ def intervals(found: Found) -> dict[str, tuple[float, float]]:
         for bar in found["bars"]
         if bar["method"] == "estimated" and not any(isinstance(end["at"], str) for end in bar["ends"])
     }
+
+
+def method(scenario: Scenario) -> str:
+    """How the figure and the chance were found."""
+    return (
+        "estimated: the steady state with each input alone at both ends of its interval; for the chance that the "
+        f"winner stays, {DRAWS} draws of all inputs (a Latin hypercube from seed {scenario.seed}), the same for all "
+        "deployments"
+    )
+
+
+def end_rows(found: Found) -> list[dict[str, Any]]:
+    """A row for each end of each input, unrounded: what every deployment costs there, and who is the cheapest."""
+    field = drawn_field(found)
+    return [
+        {"input": bar["input"], "known by": bar["basis"], "at": end["at"], "cheapest": end["winner"]}
+        | {f"{name} {UNITS[field]}": of[field] for name, of in end["costs"].items()}
+        for bar in found["bars"]
+        for end in bar["ends"]
+    ]
 
 
 def sources(found: Found) -> list[tuple[str, str]]:

@@ -32,6 +32,9 @@ def picture(chromium: Any, url: str, looks: dict[str, Any], shows: str) -> bytes
     page = window(chromium, **looks)
     go(page, url)
     page.wait_for_selector(shows)
+    closed = page.get_by_role("button", name="Got it")
+    if closed.count():
+        closed.click()
     page.wait_for_timeout(DRAWN_MS)
     shot = settled(page).screenshot()
     page.context.close()

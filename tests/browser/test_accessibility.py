@@ -20,6 +20,7 @@ ANSWERS = {
     "evidence": ".sf-table",
     "runs": ".sf-head",
     "scenario": "textarea",
+    "glossary": ".sf-meaning",
 }
 """Page → what stands on it when it has answered."""
 

@@ -18,7 +18,19 @@ expect = playwright.expect
 
 pytestmark = pytest.mark.slow
 
-PAGES = ("", "load", "speculation", "memory", "plan", "sensitivity", "article", "evidence", "runs", "scenario")
+PAGES = (
+    "",
+    "load",
+    "speculation",
+    "memory",
+    "plan",
+    "sensitivity",
+    "article",
+    "evidence",
+    "runs",
+    "scenario",
+    "glossary",
+)
 SMALL = {"workload.horizon": {"requests": 200}, "replications": 1}
 
 

@@ -15,6 +15,9 @@ ANSWERS = (
     ("Does an EAGLE head pay", "/speculation", r"eagle3-chain-5: K = 5 pays .*with 64 sequences the fastest K is \d"),
     ("Why do 400B in FP4", "/memory", r"one-b200: one sequence of 8,192 tokens lacks [\d.]+ GiB on each GPU"),
     ("What K for which batch", "/speculation", r"fastest K\s*1 to \d+\s*\d"),
+    ("A job of 5 million", "/plan", r"5,000,000 requests within 12.* on \d+ GPUs? of"),
+    ("How many sequences of 128K", "/memory", r"Sequences of 128K tokens"),
+    ("Draft GPUs of their own", "/?s=", r"draft-gpu-ahead"),
 )
 """Question, page, and what is read there."""
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import streamlit as st
 
-from app.dashboard import answers, cards, claimed, links, waiting
+from app.dashboard import answers, claimed, links, waiting
+from app.dashboard.explained import beside
 from app.dashboard.jobs import Job
 from app.report.markup import tag
 from simulator.planning.claims.article import TITLE
@@ -79,10 +80,5 @@ def _filtered(found: claimed.Found) -> list[claimed.Row]:
 
 
 def _take(found: claimed.Found, rows: list[claimed.Row]) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button(
-            "Claims (CSV)", lambda: claimed.as_csv(rows), "claims.csv", "text/csv", on_click="ignore",
-            key="article_csv", icon=":material/download:", help="The claims that are shown, a line for each figure.",
-        )  # fmt: skip
-    with st.expander("How this was computed", icon=":material/calculate:"):
-        st.html(cards.labelled(claimed.origin(found)))
+    """How the figures were computed, and those of the claims that are shown, a line for each."""
+    beside("claims", claimed.origin(found), lambda: claimed.as_csv(rows), "Claims (CSV)")

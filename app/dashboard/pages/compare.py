@@ -3,10 +3,9 @@
 import streamlit as st
 
 from app.dashboard import answers, badges, cards, tour
-from app.dashboard.computed import computed_by
+from app.dashboard.computed import COMPARISON, computed_by
 from app.dashboard.estimates import Answer
-from app.dashboard.explained import beside, explained
-from app.dashboard.exports import rows_csv
+from app.dashboard.explained import as_csv, beside, explained
 from app.dashboard.sides import sides, tie_of
 from app.dashboard.terms import head
 from app.figures.price_ratio import price_ratio, price_ratio_alt
@@ -15,15 +14,10 @@ from app.report.tables import comparison as comparison_table
 from app.tables.figures import limits_of, shown_percentiles
 from app.tables.verdict import notes
 
-FIGURES = (
-    "latencies over the requests of the offered load; capacity is the highest rate that holds every target; "
-    "$ per million = cluster $/h ÷ 3,600 ÷ tokens/s × 10⁶; the fleet is the fewest replicas that hold the load"
-)
 TIE = (
     "cost of the winner × price ratio ÷ its price ratio now, against the cost of the other, which stays; they tie "
     "where the ratio of prices is that of now × cost of the other ÷ cost of the winner; shaded: its 95 % interval"
 )
-"""How the figures of the page follow from each other, in words."""
 
 
 def page() -> None:
@@ -58,7 +52,7 @@ def _figures(found: Answer) -> None:
             class_="sf-table",
         )
     )
-    beside("Latency, load and cost", computed_by(FIGURES, found), lambda: rows_csv(found))
+    beside("Latency, load and cost", computed_by(COMPARISON, found), lambda: as_csv(found.rows))
 
 
 def _flip(found: Answer) -> None:

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.dashboard import badges, bring, tables
-from app.dashboard.charts import chart
+from app.dashboard.computed import How
+from app.dashboard.explained import explained
 from app.dashboard.headings import titled
 from app.evidence.published import METRICS, Compared, pairs, published
 from app.figures import parity as figures
 from app.figures.parity import Errors, HeldOutError, Pair
-from app.format import count, percent, signed
+from app.format import count, percent, plural, signed
 from app.report.markup import tag
 from app.tables.validation import TITLES
 from simulator.catalog.load import load_profile, names
@@ -54,7 +55,7 @@ def _parity(rows: Sequence[Compared]) -> None:
     shown = pairs((row for row in rows if row.gpu in gpus and row.engine in engines), metric)
     grid = st.grid(2, min_column_width=CHART_PX, gap=("small", "medium"))
     with grid.cell():
-        compare(shown, metric, "evidence parity")
+        _compare(shown, metric)
     with grid.cell():
         titled("By engine, GPU and model", badges.badge("measured", "measured", MEASURED))
         tables.show(by_group(rows, shown))
@@ -71,15 +72,38 @@ def _filter(label: str, options: Sequence[str], key: str) -> list[str]:
     )  # fmt: skip
 
 
-def compare(shown: Sequence[Pair], metric: str, key: str) -> None:
+def _compare(shown: Sequence[Pair], metric: str) -> None:
     """A parity plot with its error; what to do where there is nothing to plot."""
     if not shown:
         st.info(f"No row has both: {TITLES[metric]} was not measured here. Choose another metric, GPU or engine.")
         return
     found = figures.errors(shown)
-    st.markdown(f"**{TITLES[metric]}**: {said(found)}")
     drawn = figures.parity_figure(shown, seconds=metric != "output_tokens_per_s")
-    chart(drawn, figures.parity_alt(shown, TITLES[metric]), key)
+    alt, how = figures.parity_alt(shown, TITLES[metric]), _published_how(metric, len(shown))
+    explained(
+        TITLES[metric], drawn, alt, how, says=said(found), key="Predicted against measured",
+        rows=[one._asdict() for one in shown],
+    )  # fmt: skip
+
+
+def _published_how(metric: str, number: int) -> How:
+    rows = plural(number, "row")
+    return [
+        ("Formula", "error = |predicted ÷ measured − 1| of each row; bias = mean of predicted ÷ measured − 1"),
+        ("Predicted", f"{TITLES[metric]} of {rows}, each replayed as it was run, with the step times of its profile"),
+        ("Measured", "published by InferenceX and TensorRT-LLM; the source of a row is in the CSV and at its mark"),
+        ("Fitted", "an engine's constants on half of its groups of rows (filled marks); judged on the others (hollow)"),
+        ("Seeds", "a replay draws lengths from seed 0, as the client did that measured; one replay a row"),
+    ]
+
+
+def _held_out_how(basis: str) -> How:
+    return [
+        ("Formula", "median and mean of |predicted ÷ measured − 1| over the rows of a group"),
+        ("Judged on", SAYS[basis]),
+        ("Measured", "published serving runs; each profile names its sources and their dates, beside the figure"),
+        ("Seeds", "a replay draws lengths from seed 0, as the client did that measured"),
+    ]
 
 
 def said(found: Errors) -> str:
@@ -123,7 +147,10 @@ def _profiles() -> None:
     grid = st.grid(2, min_column_width=CHART_PX, gap=("small", "medium"))
     with grid.cell():
         if found:
-            chart(figures.held_out_figure(found), figures.held_out_alt(found), "evidence held out")
+            explained(
+                "Error by profile", figures.held_out_figure(found), figures.held_out_alt(found), _held_out_how(basis),
+                says=f"{TITLES[metric]}, {JUDGED[basis]}", rows=[one._asdict() for one in found],
+            )  # fmt: skip
         else:
             st.info("No profile was judged on this metric in this way: choose another.")
     with grid.cell():

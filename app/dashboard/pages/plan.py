@@ -18,13 +18,13 @@ from app.dashboard import (
     waiting,
 )
 from app.dashboard.document import with_trace_file
+from app.dashboard.explained import explained
 from app.dashboard.jobs import Job
 from app.dashboard.plan_question import plan_text
 from app.dashboard.planned import Planned, key_of, searching
 from app.figures import load as load_figures
 from app.figures import plan as figures
 from app.figures.load import Measure, Metric
-from app.figures.style import CONFIG
 from app.report.markup import join
 from app.tables.fleet import fleet_lines
 
@@ -102,10 +102,11 @@ def _shown(planned: Planned) -> None:
     names, choice = planned.found["pareto"], planned.found["choice"]
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.markdown(f"**Cost against {measure.name}** :small[:gray[click a mark to look at it]]")
-        event = st.plotly_chart(
-            figures.pareto_figure(points, names, choice, measure), config=CONFIG, key="plan_chart",
-            alt=figures.pareto_alt(points, names, choice, measure), on_select="rerun", selection_mode="points",
+        event = explained(
+            f"Cost against {measure.name}", figures.pareto_figure(points, names, choice, measure),
+            figures.pareto_alt(points, names, choice, measure), plan_view.how(planned),
+            says="click a mark to look at it", key="Cost against latency", rows=plan_view.point_rows(planned),
+            on_select="rerun", selection_mode="points",
         )  # fmt: skip
         _follow_click(event)
         st.caption(

@@ -6,6 +6,8 @@ from fnmatch import fnmatchcase
 import streamlit as st
 
 from app.dashboard import badges, cards, state, stored, tables
+from app.dashboard.computed import COMPARISON, said_of
+from app.dashboard.explained import as_csv, beside
 from app.dashboard.stored import Opened
 from app.dashboard.terms import head
 from app.format import plural
@@ -131,6 +133,9 @@ def _shown(run: Run) -> None:
     comparison, limits = points[label]["comparison"], found.document.get("slo") or {}
     st.html(join(cards.verdict(comparison, _simulated(found)), badges.origins(found.summary["provenance"])))
     st.html(tag("div", comparison_table(found.rows(label), limits, comparison, head), class_="sf-table"))
+    provenance = found.summary["provenance"]
+    how = said_of(COMPARISON, f"{_seeds(found)}, random streams from seed {provenance.get('seed')}", provenance)
+    beside(f"{run.path.name} {label}", how, lambda: as_csv(found.rows(label)))
     _take(run, found)
 
 
@@ -140,8 +145,11 @@ def _left_out(number: int) -> None:
 
 
 def _simulated(found: Opened) -> Markup:
-    seeds = plural(int(found.summary["provenance"].get("replications") or 0), "seed")
-    return badges.badge(f"simulated ({seeds})", "simulated", badges.SIMULATED)
+    return badges.badge(_seeds(found), "simulated", badges.SIMULATED)
+
+
+def _seeds(found: Opened) -> str:
+    return f"simulated ({plural(int(found.summary['provenance'].get('replications') or 0), 'seed')})"
 
 
 def _take(run: Run, found: Opened) -> None:

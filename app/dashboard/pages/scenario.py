@@ -3,6 +3,7 @@
 import streamlit as st
 
 from app.dashboard import answers, exports, state
+from app.dashboard.explained import as_csv
 from scenarios.store import to_yaml
 from scenarios.yaml_nodes import MAX_BYTES
 from simulator.errors import SimulatorError
@@ -81,7 +82,7 @@ def _downloads() -> None:
     st.caption(f"The scenario, and its figures as they are now: {found.method}.")
     files = (
         ("Scenario (YAML)", f"{name}.yaml", "application/yaml", lambda: text.encode()),
-        ("Figures (CSV)", f"{name}.csv", "text/csv", lambda: exports.rows_csv(found)),
+        ("Figures (CSV)", f"{name}.csv", "text/csv", lambda: as_csv(found.rows)),
         ("Figures (Parquet)", f"{name}.parquet", "application/vnd.apache.parquet", lambda: exports.rows_parquet(found)),
         ("Report (HTML)", f"{name}.html", "text/html", lambda: exports.report(loaded, chosen, found)),
     )

@@ -5,7 +5,8 @@ from typing import Any
 import streamlit as st
 
 from app.dashboard import answers, cards, state, tables, varied, waiting
-from app.dashboard.charts import titled_chart
+from app.dashboard.computed import computed_by
+from app.dashboard.explained import explained
 from app.dashboard.jobs import Job
 from app.figures.sensitivity import tornado, tornado_alt
 
@@ -14,6 +15,12 @@ KIND = " sensitivity"
 
 WITHIN = "specfleet_within"
 """Key of the session: intervals that the reader states, by input."""
+
+TITLE = "What moves the cost of the winner"
+FORMULA = (
+    "cost of the winner with one input at either end of its interval, all others as the scenario has them; a cross: "
+    "another deployment is the cheapest there"
+)
 
 MOST = 100.0
 """Largest factor that an interval may hold."""
@@ -65,7 +72,8 @@ def _shown(found: dict[str, Any]) -> None:
         return
     left, right = st.columns([3, 2], gap="large")
     with left:
-        titled_chart("What moves the cost of the winner", tornado(found), tornado_alt(found), "each input alone")
+        how = computed_by(FORMULA, answers.estimate(), method=varied.method(state.current()))
+        explained(TITLE, tornado(found), tornado_alt(found), how, says="each input alone", rows=varied.end_rows(found))
         tables.show(varied.bar_rows(found))
     with right:
         _intervals(found)

@@ -68,3 +68,10 @@ def beside(dashboard: Any, part: str) -> list[str]:
     kind = {"how": "popover", "csv": "download_button"}[part]
     keys = [str(element.key or "") for element in dashboard.at.get(kind)]
     return [key.removeprefix(f"{part} ") for key in keys if key.startswith(f"{part} ")]
+
+
+def lacking(dashboard: Any) -> list[str]:
+    """Figures of the page that lack one of the two; there is at least one figure."""
+    keys = [str(element.key).removeprefix("chart ") for element in dashboard.at.get("plotly_chart")]
+    assert keys
+    return [f"{key}: {part}" for part in ("how", "csv") for key in keys if key not in beside(dashboard, part)]

@@ -4,7 +4,7 @@ import pytest
 
 from app.dashboard.share import decode
 from simulator.errors import ScenarioError
-from tests.app.dashboard.looking import labelled, link_to, table, waited
+from tests.app.dashboard.looking import labelled, lacking, link_to, table, waited
 from tests.app.dashboard.toy_plans import answer, point
 
 PLAN = 'aria-label="The plan"'
@@ -206,3 +206,7 @@ def test_a_plan_that_is_built_in_opens_with_its_question(dashboard, planner):
     assert len(scenario.deployments) >= 500
     assert question.headroom == 0.1
     assert labelled(dashboard, "GPUs").value == ["h200-sxm", "b200-sxm"]
+
+
+def test_the_figure_says_how_it_was_computed_and_gives_its_numbers(page):
+    assert lacking(page) == []

@@ -91,3 +91,18 @@ def test_the_facts_of_a_candidate_hold_its_latencies_beside_their_targets(plan):
 
     assert said["Holds"] == "TTFT p95 400 ms ≤ 1 s; TPOT p95 20.0 ms ≤ 30 ms; the load is 84 % of its 25.0 requests/s"
     assert said["Choices"] == "tensor_parallel 2"
+
+
+def test_the_csv_has_every_candidate_unrounded_with_why_it_is_none(plan):
+    found = with_answer(plan, [point("a"), point("b", why_not="misses TPOT p95", usd_per_hour=1 / 3)])
+
+    first, second = plan_view.point_rows(found)
+    assert (first["candidate"], first["not beaten"], first["tpot_s.p95"]) == ("a", True, 0.02)
+    assert (second["why_not"], second["usd_per_hour"]) == ("misses TPOT p95", 1 / 3)
+
+
+def test_how_candidates_were_found_tells_simulated_from_estimated(plan):
+    estimated, simulated = (dict(plan_view.how(type(plan)(plan.loaded, plan.found, done))) for done in (False, True))
+
+    assert estimated["Method"].startswith("estimated")
+    assert f"seed {plan.loaded.scenario.seed}" in simulated["Method"]

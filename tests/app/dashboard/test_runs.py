@@ -8,7 +8,7 @@ import pytest
 from app.dashboard import stored
 from scenarios.runs import list_runs
 from simulator.errors import ScenarioError
-from tests.app.dashboard.looking import labelled, table
+from tests.app.dashboard.looking import beside, labelled, table
 from tests.app.toys import SMALL, call
 
 
@@ -61,7 +61,11 @@ def test_an_opened_run_shows_the_figures_of_its_summary(page, folder):
     row = json.loads((run.path / "summary.json").read_text())["rows"][0]
     assert row["usd_per_hour"] == 7
     assert "$7.00/h" in page.html
-    assert {button.proto.label for button in page.at.get("download_button")} == {"Report (HTML)", "Scenario (YAML)"}
+    assert {button.proto.label for button in page.at.get("download_button")} == {
+        "CSV",
+        "Report (HTML)",
+        "Scenario (YAML)",
+    }
 
 
 def test_the_report_goes_out_as_it_lies_in_the_folder(folder):
@@ -178,3 +182,12 @@ def test_a_summary_that_is_too_large_for_a_browser_is_left_alone(folder, monkeyp
 
     with pytest.raises(ScenarioError, match=r"read its summary\.parquet"):
         stored.opened(run)
+
+
+def test_an_opened_run_says_how_its_figures_were_computed_and_gives_them(page, folder):
+    run = run_named(folder, "dear")
+    page.move("runs_open", run.path.name)
+
+    assert [key.split()[0] for key in beside(page, "csv")] == [run.path.name]
+    assert beside(page, "how") == beside(page, "csv")
+    assert "random streams from seed" in page.html

@@ -9,6 +9,7 @@ import pytest
 from app.dashboard import exports
 from app.dashboard.document import edited
 from app.dashboard.estimates import estimated
+from app.dashboard.explained import as_csv
 from scenarios.load import load_scenario
 
 
@@ -68,7 +69,7 @@ def test_a_file_that_is_none_is_told_by_its_name(dashboard, data, told):
 def test_the_figures_go_out_as_csv_and_parquet(small):
     answer = estimated(small.points[0].scenario)
 
-    lines = list(csv.DictReader(io.StringIO(exports.rows_csv(answer).decode())))
+    lines = list(csv.DictReader(io.StringIO(as_csv(answer.rows).decode())))
     table = pyarrow.parquet.read_table(io.BytesIO(exports.rows_parquet(answer))).to_pylist()
 
     assert [line["deployment"] for line in lines] == list(small.points[0].scenario.deployments)

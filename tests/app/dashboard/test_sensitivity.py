@@ -6,7 +6,7 @@ from app.dashboard import varied
 from app.dashboard.document import edited
 from scenarios.load import load_scenario
 from simulator.planning.sensitivity import sensitivity
-from tests.app.dashboard.looking import labelled, table, waited
+from tests.app.dashboard.looking import labelled, lacking, table, waited
 
 SAFE = 'aria-label="How safe the answer is"'
 
@@ -138,3 +138,18 @@ def test_a_price_list_in_place_of_a_factor_is_named_and_not_edited():
 
     assert varied.bar_rows(answer(bars=[lists]))[0]["from – to"] == "by list"
     assert varied.intervals(answer(bars=[lists, bar("a", "a")])) == {"rate": (0.8, 1.25)}
+
+
+def test_the_figure_says_how_it_was_computed_and_gives_its_numbers(page, found):
+    assert lacking(page) == []
+    assert f"a Latin hypercube from seed {page.scenario().seed}" in page.html
+
+
+def test_the_csv_has_both_ends_of_every_input_unrounded(found):
+    rows = varied.end_rows(found)
+
+    low, high = rows[:2]
+    assert [row["input"] for row in rows[::2]] == [bar["input"] for bar in found["bars"]]
+    assert [low["at"], high["at"]] == [end["at"] for end in found["bars"][0]["ends"]]
+    assert low["cheapest"] == found["bars"][0]["ends"][0]["winner"]
+    assert any(found["winner"] in name for name in low)
