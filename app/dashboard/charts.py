@@ -1,21 +1,7 @@
-"""Figures on a page, each with its words, and how the deployments of a scenario look in them."""
+"""How the deployments of a scenario look in every figure of the pages."""
 
-import plotly.graph_objects as go
-import streamlit as st
-
-from app.figures.style import CONFIG, Look, looks
+from app.figures.style import Look, looks
 from simulator.spec.scenario import Scenario
-
-
-def chart(figure: go.Figure, alt: str, key: str) -> None:
-    """A figure, and the same in words for those who cannot see it."""
-    st.plotly_chart(figure, config=CONFIG, alt=alt, key=key)
-
-
-def titled_chart(title: str, figure: go.Figure, alt: str, says: str = "") -> None:
-    """A figure under its title, with what to know of it in small; no other figure of the page has that title."""
-    st.markdown(f"**{title}** :small[:gray[{says}]]" if says else f"**{title}**")
-    chart(figure, alt, f"chart {title}")
 
 
 def looks_of(scenario: Scenario) -> dict[str, Look]:

@@ -129,6 +129,6 @@ def _open() -> None:
         state.apply(preset.changes)
     if preset.plan:
         first = state.question()
-        state.ask(first.model_copy(update={"plan": Plan.model_validate(first.plan.model_dump() | preset.plan)}))
+        state.ask(first.model_copy(update={"plan": Plan.model_validate({**first.plan.model_dump(), **preset.plan})}))
     for key, value in preset.shows.items():
         st.session_state[key] = value

@@ -62,10 +62,11 @@ def _cells(trace: Any) -> Iterator[tuple[Any, Any, Any]]:
 
 def _ends(trace: Any, place: int, x: Any, y: Any) -> Row:
     """The interval of a point, across or up; nothing where it has none."""
-    for bar, at in ((getattr(trace, "error_y", None), y), (getattr(trace, "error_x", None), x)):
-        above = _values(bar.array) if bar is not None else []
+    for name, at in (("error_y", y), ("error_x", x)):
+        bar = getattr(trace, name, None)
+        above = _values(getattr(bar, "array", None))
         if above:
-            below = _values(bar.arrayminus) or above
+            below = _values(getattr(bar, "arrayminus", None)) or above
             return {"low": at - below[place], "high": at + above[place]}
     return {}
 
