@@ -120,7 +120,7 @@ def _panel(shown: go.Figure, axis: str, title: str, top: float, part: float) -> 
     """The axes of a panel, and its title above them; names hold the values, so that no tick need to."""
     across_it = {"anchor": f"y{axis}", "rangemode": "tozero", "showticklabels": False, "title": "", "showgrid": False}
     domain = [top - 0.96 * part, top - 0.16 * part]
-    up_it = {"anchor": f"x{axis}", "domain": domain, "autorange": "reversed", "automargin": True, "title": ""}
+    up_it = {"anchor": f"x{axis}", "domain": domain, "autorange": "reversed", "automargin": True, "showgrid": False}
     shown.update_layout({f"xaxis{axis}": across_it, f"yaxis{axis}": up_it})
     shown.add_annotation(
         xref="paper", yref="paper", x=0.0, y=domain[1], xanchor="left", yanchor="bottom", showarrow=False,

@@ -34,6 +34,7 @@ def section(scenario: Scenario, view: View) -> None:
     )  # fmt: skip
     ratios = ", ".join(f"{ratio:g}" for ratio in LATENCY_RATIOS)
     st.caption(
+        "Your point stands at the acceptance, alike at every position, that gives as many tokens per step as yours. "
         f"The CSV holds the same for draft passes of {ratios} of a plain step beside your draft's own, as `specfleet "
         "estimate --surface` prints them. Maps over K are under *Does a draft pay?*"
     )
