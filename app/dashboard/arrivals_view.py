@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.dashboard import answers, own_traces, tables
+from app.dashboard import answers, cards, own_traces
 from app.dashboard.arrival_controls import process_controls
 from app.dashboard.arriving import Arriving, arriving, told, too_long, trace_text
 from app.dashboard.charts import looks_of
@@ -110,7 +110,7 @@ def _in_figures(scenario: Scenario, found: Arriving) -> None:
     lines = facts(told(found, scenario.workload.arrivals.kind))
     timed = found.times_s is not None
     st.markdown("**In figures**")
-    tables.show([{"requests": label, "as they come": text} for label, text in lines if timed or label in WITHOUT_TIMES])
+    st.html(cards.labelled((label, text) for label, text in lines if timed or label in WITHOUT_TIMES))
     if timed:
         st.download_button(
             "These requests as a trace (JSON lines)", lambda: trace_text(found).encode(), f"{scenario.name}.jsonl",

@@ -43,6 +43,8 @@ class Bought:
     reason: str = ""
     """Why it cannot be taken, does not fit or is not estimated; empty where all is well."""
     fits: bool = False
+    shortfall_bytes: int = 0
+    """On the fullest GPU: what one sequence of the longest length lacks."""
     sequences: int = 0
     """Of the context that was asked for, which a replica holds at once."""
     kv_tokens: int = 0
@@ -81,6 +83,7 @@ def _taken(scenario: Scenario, name: str, step: Step, length: int) -> Bought:
         step,
         unfit or refused,
         not unfit,
+        max(row["shortfall_bytes"] for row in held),
         min(row["max_sequences_at"][length] for row in held),
         min(row["kv_tokens"] for row in held),
         held[0]["kv_host_bytes"],
@@ -167,8 +170,9 @@ def _host(spec: Deployment) -> Iterator[Step]:
     if spec.engine.kv_host_gb is not None:
         yield Step("no KV on the host", {"engine.kv_host_gb": None, "engine.kv_host_link": None})
     elif has_host(spec):
-        gb = max(round(ledger_of({"any": spec})[0]["kv_budget_bytes"] / 1e9), 1)
-        yield Step(f"{gb} GB of the host per GPU", {"engine.kv_host_gb": float(gb)})
+        gb = round(ledger_of({"any": spec})[0]["kv_budget_bytes"] / 1e9)
+        if gb:
+            yield Step(f"{gb} GB of the host per GPU", {"engine.kv_host_gb": float(gb)})
 
 
 def _prefix_cache(scenario: Scenario, spec: Deployment) -> Iterator[Step]:

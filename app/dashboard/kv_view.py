@@ -13,7 +13,7 @@ from app.dashboard.kv_steps import Bought, bought
 from app.dashboard.terms import tip
 from app.figures import memory as figures
 from app.figures.memory import Held
-from app.format import ABSENT, context, count, duration, percent, significant, usd
+from app.format import ABSENT, context, count, duration, gib, percent, significant, usd
 from app.tables.figures import limits_of
 from simulator.spec.scenario import Scenario
 
@@ -24,9 +24,6 @@ FORMULA = (
     "sequences = KV blocks of a replica ÷ blocks of such a sequence; TPOT at the offered load; requests/s within every "
     "target; $/M output = cluster $/h ÷ 3,600 ÷ output tokens/s at that capacity × 10⁶; each step alone"
 )
-
-REMEDIES = "what would fit: "
-"""Where a ledger's reason begins to name ways out."""
 
 
 def kv_of_one(scenario: Scenario, tried: Scenario, length: int) -> None:
@@ -43,13 +40,14 @@ def kv_of_one(scenario: Scenario, tried: Scenario, length: int) -> None:
     kv_controls(scenario, name)
     found = bought(tried, name, length)
     statistic = max(limits_of(scenario.slo).get("tpot_s", {}), default="p95")
-    held = [Held(one.step.name, one.sequences, one.fits) for one in found]
+    held = [Held(one.step.name, one.sequences, one.shortfall_bytes, _possible(one)) for one in found]
     explained(
         TITLE, figures.steps_figure(held, length), figures.steps_alt(held, length),
         computed_by(FORMULA, answers.estimate(), method=ESTIMATED), says=f"{name}, each step alone",
         rows=[csv_row(one, length) for one in found],
     )  # fmt: skip
-    tables.show([line(one, length, statistic) for one in found])
+    lacking = any(one.shortfall_bytes for one in found)
+    tables.show([line(one, length, statistic, lacking=lacking) for one in found])
     for sentence in reasons(found):
         st.caption(sentence)
     st.caption(
@@ -58,14 +56,22 @@ def kv_of_one(scenario: Scenario, tried: Scenario, length: int) -> None:
     )
 
 
-def line(one: Bought, length: int, statistic: str) -> dict[str, str]:
-    """A step as a line of the table."""
+def _possible(one: Bought) -> bool:
+    return one.fits or one.shortfall_bytes > 0
+
+
+def line(one: Bought, length: int, statistic: str, *, lacking: bool) -> dict[str, str]:
+    """A step as a line of the table.
+
+    lacking: whether any step lacks memory, which is then said of all.
+    """
     row = one.row or {}
     tpot = duration((row.get("tpot_s") or {}).get(statistic)) if row else ABSENT
     return {
         "step": one.step.name,
         f"sequences of {context(length)}": count(one.sequences),
         "KV tokens": count(one.kv_tokens),
+        **({"lacks": gib(one.shortfall_bytes) if one.shortfall_bytes else ABSENT} if lacking else {}),
         "KV on the host": percent(one.kv_host_share) if one.kv_host_bytes else ABSENT,
         f"TPOT {statistic}": f"{tpot}, overloaded" if row.get("saturated") else tpot,
         "requests/s in target": significant(row.get("capacity_req_per_s")),
@@ -88,14 +94,15 @@ def csv_row(one: Bought, length: int) -> dict[str, Any]:
         "saturated": row.get("saturated"),
         "capacity_req_per_s": row.get("capacity_req_per_s"),
         AT_CAPACITY: row.get(AT_CAPACITY),
+        "shortfall_bytes": one.shortfall_bytes,
         "reason": one.reason,
     }
 
 
 def reasons(found: Sequence[Bought]) -> list[str]:
-    """Why steps cannot be taken, or do not fit, each reason once."""
+    """Why steps cannot be taken, or have no estimate, each reason once; what lacks memory stands in the table."""
     said: dict[str, list[str]] = {}
     for one in found:
-        if one.reason:
-            said.setdefault(one.reason.partition(REMEDIES)[0].strip("; "), []).append(one.step.name)
+        if one.reason and not one.shortfall_bytes:
+            said.setdefault(one.reason, []).append(one.step.name)
     return [f"{', '.join(names)}: {reason}." for reason, names in said.items()]

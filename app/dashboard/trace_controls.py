@@ -6,10 +6,11 @@ from typing import Any
 
 import streamlit as st
 
-from app.dashboard import own_traces, state, tables
+from app.dashboard import cards, own_traces, state
 from app.dashboard.arrival_controls import drawn_instead, take_workload
 from app.dashboard.arriving import fitted
 from app.dashboard.simulations import MOST_REQUESTS
+from app.dashboard.terms import unmarked
 from app.dashboard.traces import MOST_BYTES, SAMPLE, table_of
 from app.tables.trace import facts
 from simulator.cluster.traces import TraceTable
@@ -84,7 +85,8 @@ def _look(scenario: Scenario, name: str, path: Path) -> None:
         st.error(str(error), icon=":material/block:")
         return
     if own_traces.replayed(scenario) != name:
-        tables.show([{name: label, "the whole trace": text} for label, text in facts(summary(table))])
+        st.markdown(f"**{unmarked(name)}**, the whole trace")
+        st.html(cards.labelled(facts(summary(table))))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if own_traces.replayed(scenario) == name:
             st.button(

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from app.figures.style import FAINT, LIMIT, Look, across, figure, log_axis, safe, upright
+from app.figures.style import FAINT, LIMIT, Look, figure, log_axis, safe, upright
 from app.format import count, duration, percent, significant
 from app.report.scales import plain_number
 
@@ -67,7 +67,10 @@ def arrivals_figure(times_s: Floats, capacities: Mapping[str, tuple[float, Look]
             text=[f"{significant(capacity)} requests/s"] * 2, hovertemplate="%{fullData.name}: %{text}<extra></extra>",
         )  # fmt: skip
     mean = float(rates.mean())
-    across(shown, mean, f"mean {significant(mean)}", FAINT)
+    shown.add_scatter(
+        x=[0.0, end], y=[mean, mean], mode="lines", line={"color": FAINT, "dash": "dot", "width": 2},
+        name=f"mean {significant(mean)}", hoverinfo="skip",
+    )  # fmt: skip
     shown.update_xaxes(range=[0.0, end])
     shown.update_yaxes(rangemode="tozero")
     return shown.update_layout(bargap=0)

@@ -154,7 +154,10 @@ class Held(NamedTuple):
 
     name: str
     sequences: int
-    fits: bool
+    shortfall_bytes: int = 0
+    """What it lacks on a GPU where it does not fit."""
+    possible: bool = True
+    """Whether the step can be taken at all."""
 
 
 STEP_LOOKS = ("#8d99a6", "#3c9d6f", "#c9a227")
@@ -187,11 +190,11 @@ def steps_figure(held: Sequence[Held], length: int) -> go.Figure:
 def step_text(one: Held, first: Held) -> str:
     """What a step has, and how many times what there is.
 
-    >>> step_text(Held("kv", 276, True), Held("as it is", 138, True))
+    >>> step_text(Held("kv", 276), Held("as it is", 138))
     '276, 2.00×'
     """
-    if not one.fits:
-        return "does not fit"
+    if one.shortfall_bytes or not one.possible:
+        return f"lacks {gib(one.shortfall_bytes)}" if one.possible else "not possible"
     ratio = one.sequences / first.sequences if first.sequences else 1.0
     return count(one.sequences) + (f", {times(ratio)}" if ratio != 1.0 else "")
 

@@ -12,7 +12,7 @@ from app.dashboard.computed import LEDGER, How
 from app.dashboard.curves import ledger_of
 from app.dashboard.explained import as_csv, beside, explained
 from app.dashboard.headings import titled
-from app.dashboard.kv_view import REMEDIES, kv_of_one
+from app.dashboard.kv_view import kv_of_one
 from app.dashboard.terms import tip
 from app.figures import memory as figures
 from app.format import Formatter, context, count, gib, gigabytes, percent, significant
@@ -27,6 +27,9 @@ CARD_PX, CHART_PX = 162, 330
 ESTIMATED = (
     "The engine's own identity, from the catalog's models and memory rules; docs/concepts.md says how near it is."
 )
+
+REMEDIES = "what would fit: "
+"""Where a ledger's reason begins to name ways out."""
 
 FORMULAS = {
     "ledger": "usable = memory fraction × what CUDA shows, or the budget; KV = usable − weights − activations − "

@@ -97,8 +97,10 @@ def test_a_step_that_the_model_refuses_says_why():
 def test_what_does_not_fit_has_no_estimate_and_says_what_it_lacks():
     found = by_name(scenario_of("h200_vs_b200_chat", "deployments.h200-plain.engine.hbm_budget_gb=20"), "h200-plain")
 
-    assert "lacks" in found[AS_IT_IS].reason
-    assert (found[AS_IT_IS].fits, found[AS_IT_IS].row) == (False, None)
+    as_it_is = found[AS_IT_IS]
+    assert f"lacks {as_it_is.shortfall_bytes / 2**30:.2f} GiB" in as_it_is.reason
+    assert (as_it_is.fits, as_it_is.row) == (False, None)
+    assert not any("host" in name for name in found)
 
 
 def test_a_host_that_is_the_device_has_no_second_tier():

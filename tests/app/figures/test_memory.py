@@ -57,21 +57,27 @@ def test_what_lies_on_the_host_stands_beyond_the_memory():
 
 
 HELD = [
-    figures.Held("as it is", 100, fits=True), figures.Held("fp8", 200, fits=True), figures.Held("bf16", 50, fits=True),
-    figures.Held("large", 0, fits=False),
+    figures.Held("as it is", 100), figures.Held("fp8", 200), figures.Held("bf16", 50), figures.Held("large", 0, 2**30),
+    figures.Held("window", 0, possible=False),
 ]  # fmt: skip
 
 
 def test_a_step_says_how_many_times_what_there_is():
     bars, labels = figures.steps_figure(HELD, 8192).data
 
-    assert [text.strip() for text in labels.text] == ["100", "200, 2.00×", "50, 0.500×", "does not fit"]
+    assert [text.strip() for text in labels.text] == [
+        "100",
+        "200, 2.00×",
+        "50, 0.500×",
+        "lacks 1.00 GiB",
+        "not possible",
+    ]
     assert len(set(bars.marker.color)) == 3
     assert "fp8 200, 2.00×" in figures.steps_alt(HELD, 8192)
 
 
 def test_where_nothing_is_held_there_is_nothing_to_measure_against():
-    shown = figures.steps_figure([figures.Held("as it is", 0, fits=False), figures.Held("fp8", 20, fits=True)], 8192)
+    shown = figures.steps_figure([figures.Held("as it is", 0, 2**30), figures.Held("fp8", 20)], 8192)
 
-    assert [text.strip() for text in shown.data[1].text] == ["does not fit", "20"]
+    assert [text.strip() for text in shown.data[1].text] == ["lacks 1.00 GiB", "20"]
     assert not shown.layout.shapes
