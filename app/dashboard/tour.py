@@ -48,7 +48,7 @@ def sentences() -> Markup:
     )  # fmt: skip
     return tag(
         "section",
-        tag("p", tag("strong", "Four numbers answer this page"), class_="sf-claim"),
+        tag("p", tag("strong", "Four numbers answer this page"), class_="sf-tour-title"),
         tag("dl", *lines, class_="sf-why"),
         aria_label="What the four numbers say", class_="sf-tour",
     )  # fmt: skip

@@ -22,6 +22,8 @@ from simulator.catalog.load import load_profile
 from simulator.spec.scenario import Scenario
 
 METRICS: tuple[Metric, ...] = ("ttft_s", "tpot_s", "e2e_s")
+LATENCIES = ("ttft", "tpot", "e2e")
+"""The same in the glossary."""
 CHART_PX, SMALL_CHART_PX = 330, 230
 """Widths below which fewer charts stand side by side."""
 
@@ -123,7 +125,7 @@ def _measure(limits: Limits) -> Measure:
         metric = st.segmented_control(
             "Latency", METRICS, default=metric_first, required=True, key="load_metric", persist_state="session",
             format_func=lambda name: figures.NAMES[name],
-            help="; ".join(f"{figures.NAMES[name]}: {says}" for name, says in figures.SAYS.items()),
+            help="\n\n".join(map(tip, LATENCIES)),
         )  # fmt: skip
         statistic = st.segmented_control(
             "Statistic", STATED, default=statistic_first, required=True, key="load_statistic", persist_state="session",
