@@ -217,7 +217,7 @@ def _demand(ask: Asked) -> Demand:
     chosen = _chosen_steps(spec, planner, model, planner.rows(np.arange(prompts.size), classes, prompts), context)
     tokens_per_step = float(committed.sum() / steps.sum()) if steps.sum() > 0 else 1.0
     times = chosen or with_missed_rounds(model, tokens_per_step)
-    grid = np.array([n for n in SEQUENCES if n < limits.max_num_seqs] + [limits.max_num_seqs], np.float64)
+    grid = np.array(batches(spec, limits.max_num_seqs), np.float64)
     return Demand(
         limits=limits,
         num_requests=scenario.workload.horizon.requests,
@@ -240,6 +240,17 @@ def _demand(ask: Asked) -> Demand:
         overlap_steps=overlap_steps,
         chosen=chosen,
     )
+
+
+def batches(spec: Deployment, most: int) -> list[int]:
+    """Batches at which step times are looked up: those of the table, and both sides of every jump of a schedule.
+
+    most: sequences that may run at once.
+    """
+    speculation = spec.speculation
+    bands = speculation.policy.schedule if speculation.kind != "none" and speculation.policy.kind == "by_batch" else ()
+    found = {*SEQUENCES, *(n for _, last, _ in bands for n in (last, last + 1))}
+    return [*sorted(n for n in found if n < most), most]
 
 
 def _chosen_steps(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.outcome.cost import SECONDS_PER_HOUR, TOKENS_PER_UNIT, bill_of
-from simulator.planning.demand import demand_of
+from simulator.planning.demand import SEQUENCES, demand_of
 from simulator.planning.speculation_gain import Floats
 from simulator.planning.steady_state import prompt_work
 from simulator.run import with_best_trees
@@ -51,8 +51,10 @@ def in_flight(scenario: Scenario, deployment: str) -> InFlight:
     """
     scenario = with_best_trees(scenario)
     demand = demand_of(scenario, deployment)
-    known = demand.sequences > 0
-    n, step_s = demand.sequences[known], demand.decode_s[known]
+    n = np.array(
+        [*(n for n in SEQUENCES if 0 < n < demand.limits.max_num_seqs), demand.limits.max_num_seqs], np.float64
+    )
+    step_s = demand.step_s(n)
     prompt_s = np.array([prompt_work(demand, int(held)).mean_s for held in n])
     output = float(demand.output_tokens.mean())
     rate = np.where(n <= demand.most_sequences, output * n / (demand.mean_steps * step_s + n * prompt_s), np.nan)
