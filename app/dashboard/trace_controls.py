@@ -1,6 +1,7 @@
 """A trace in place of drawn requests: chosen or uploaded, looked at, then replayed, or a workload fitted to it."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ def _look(scenario: Scenario, name: str, path: Path) -> None:
         return
     if own_traces.replayed(scenario) != name:
         st.markdown(f"**{unmarked(name)}**, the whole trace")
-        st.html(cards.labelled(facts(summary(table))))
+        st.html(cards.labelled(facts(_summary(path, path.stat().st_mtime_ns))))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if own_traces.replayed(scenario) == name:
             st.button(
@@ -109,6 +110,12 @@ def _look(scenario: Scenario, name: str, path: Path) -> None:
         )  # fmt: skip
     if table.size > MOST_REQUESTS:
         st.caption(f"Of its {table.size:,} requests a browser replays the first {MOST_REQUESTS:,}.")
+
+
+@lru_cache(maxsize=16)
+def _summary(path: Path, changed_ns: int) -> dict[str, Any]:
+    """A trace in figures; changed_ns: tells it from the same one that was written anew."""
+    return summary(table_of(path))
 
 
 def _replay(name: str, path: Path) -> None:

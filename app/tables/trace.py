@@ -1,11 +1,15 @@
 """What a trace holds, on the screen."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
+
+MOST_CLASSES = 12
+"""Classes that are told one by one."""
 
 
 def trace_table(file: str, summary: Mapping[str, Any]) -> Table:
@@ -41,7 +45,9 @@ def facts(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if summary["length_correlation"] is not None:
         yield "prompt–output", f"correlation {summary['length_correlation']:.2f}"
     if summary["classes"]:
-        yield "classes", " · ".join(f"{name} {share:.1%}" for name, share in summary["classes"].items())
+        first = " · ".join(f"{name} {share:.1%}" for name, share in islice(summary["classes"].items(), MOST_CLASSES))
+        others = len(summary["classes"]) - MOST_CLASSES
+        yield "classes", first + (f" · and {others:,} others" if others > 0 else "")
     if summary["sessions"]:
         yield "sessions", f"{summary['sessions']:,}"
     if summary["block_tokens"]:

@@ -9,10 +9,12 @@ from app.dashboard.document import checked, edited, from_mapping, mapping_of, wi
 from app.dashboard.plan_question import Question, plan_text
 from app.dashboard.planned import key_of, load, read_plan
 from app.dashboard.traces import SAMPLE, TraceStore, folder_traces, safe_name
+from app.tables.trace import facts
 from scenarios.load import load_scenario
 from scenarios.store import point_hash, to_yaml
 from simulator.cluster.traces import read_trace
 from simulator.errors import ScenarioError
+from simulator.planning.workload_fit import summary
 
 AZURE = b"TIMESTAMP,ContextTokens,GeneratedTokens\n" + b"".join(
     b"2023-11-16 18:15:%02d.0,%d,%d\n" % (second, 400 + second, 50 + second) for second in range(60)
@@ -167,3 +169,12 @@ def test_a_plan_file_finds_its_trace_by_name(chat, store):
     scenario, _ = read_plan(text, "plan.yaml", {"mine.csv": store.add("mine.csv", AZURE)})
 
     assert with_named_trace(scenario)["workload"]["arrivals"]["file"] == "mine.csv"
+
+
+def test_a_trace_of_many_classes_is_read_at_once_and_told_in_a_few(store):
+    header = b"Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+    rows = b"".join(b"%d,m,9,9,18,kind%d\n" % (number, number) for number in range(5000))
+
+    said = dict(facts(summary(read_trace(store.add("classes.csv", header + rows)))))
+
+    assert said["classes"].endswith("kind11 0.0% · and 4,988 others")
