@@ -30,15 +30,20 @@ def measurements_file(folder: Path, name: str | None, drafts: str = USUAL_DRAFT)
     return beside / "measurements" / f"{name or 'this-device'}{more}.json"
 
 
+def require_free_name(gpu: str, profile: str, folder: Path) -> None:
+    """Raises CatalogError where the package has a device or a profile of this name, and the folder is not its own."""
+    for kind, entry in (("gpus", gpu), ("links", gpu), ("profiles", profile)):
+        if folder != PACKAGE and entry in names(kind) and origin(kind, entry) == "package":
+            raise CatalogError(f"the package has a {NOUNS[kind]} {entry!r} of its own; name the device with --name")
+
+
 def write_device(found: DeviceFit, folder: Path, *, force: bool) -> list[Path]:
     """Write GPU, links, profile and, where it is new, the model; the profile last. The files written.
 
     A profile of the same name that another device was measured for is kept, unless forced.
     """
     name = found.gpu.name
-    for kind, entry in (("gpus", name), ("links", name), ("profiles", found.profile.name)):
-        if folder != PACKAGE and entry in names(kind) and origin(kind, entry) == "package":
-            raise CatalogError(f"the package has a {NOUNS[kind]} {entry!r} of its own; name the device with --name")
+    require_free_name(name, found.profile.name, folder)
     file = folder / "profiles" / f"{found.profile.name}.json"
     if file.exists() and found.profile.device is not None:
         before = Profile.model_validate_json(file.read_bytes())

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from calibration.device_catalog import measurements_file, write_device
+from calibration.device_catalog import measurements_file, require_free_name, write_device
 from calibration.device_entries import entry_name
-from calibration.fit_device import DeviceFit, fit_device
+from calibration.fit_device import ENGINE, DeviceFit, fit_device
 from calibration.measuring.store import read_measurements
 from engine.errors import EngineError
 from simulator.catalog.own import folder_for_entries
@@ -38,6 +38,8 @@ def calibrate_device(
             f"this needs the engine, which needs {error.name}: pip install 'specfleet[engine]'"
         ) from None
     folder = folder_for_entries(out).absolute()
+    if name is not None:
+        require_free_name(name, f"{name}-{ENGINE}", folder)
     flags = parser().parse_args([*arguments, "--out", "measured.json"])
     try:
         flags.out = measurements_file(folder, name, drafts_of(flags).label)

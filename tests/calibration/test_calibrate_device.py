@@ -8,7 +8,7 @@ from calibration import device_entries
 from calibration.device_run import calibrate_device
 from calibration.measuring import kernels, session
 from simulator.catalog import load
-from simulator.errors import ProfileError
+from simulator.errors import CatalogError, ProfileError
 
 TINY = """\
 name: tiny
@@ -64,3 +64,10 @@ def test_a_device_is_measured_fitted_and_written(tmp_path, monkeypatch):
 def test_a_model_that_is_not_there_is_bad_input(tmp_path):
     with pytest.raises(ProfileError, match="no such folder"):
         calibrate_device(["--model", "nothing"], "here", tmp_path, lambda *what: None, force=False)
+
+
+def test_a_name_that_the_package_has_is_refused_before_anything_is_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr("calibration.measure.measure", lambda *given: pytest.fail("measured for nothing"))
+
+    with pytest.raises(CatalogError, match=r"the package has a GPU 'h200-sxm' of its own; name the device with --name"):
+        calibrate_device(["--quick"], "h200-sxm", tmp_path, lambda *what: None, force=False)
