@@ -144,15 +144,19 @@ def plus_minus(value: float | None, interval: Sequence[float] | None, show: Form
 
     >>> plus_minus(12.31, [11.9, 12.7]), plus_minus(12.31, None), plus_minus(10.0, [8.0, 14.0])
     ('12.3 ±0.40', '12.3', '10.0 −2.0/+4.0')
+    >>> plus_minus(0.35, [0.35, 0.35 + 6e-17])
+    '0.350'
     """
     text = show(value)
     if value is None or not interval or not all(math.isfinite(end) for end in interval):
         return text
     below, above = value - interval[0], interval[1] - value
+    if max(below, above) <= abs(value) * 1e-9:
+        return text
     if not LOPSIDED * below >= above >= below / LOPSIDED:
         return f"{text} −{significant(below, 2)}/+{significant(above, 2)}"
     half = (interval[1] - interval[0]) / 2
-    return f"{text} ±{significant(half, 2)}" if half > abs(value) * 1e-9 else text
+    return f"{text} ±{significant(half, 2)}"
 
 
 def low_high(interval: Sequence[float] | None, show: Formatter = significant) -> str:
