@@ -98,6 +98,8 @@ def _check(flags: argparse.Namespace) -> None:
         raise DraftError("--draft-kv: a subset of experts uses the target's cache; give it one with --own-kv")
     if (flags.draft_core is not None or flags.draft_device) and not flags.draft_process:
         raise DraftError("--draft-core and --draft-device are of a drafter's own process: say --draft-process ids")
+    if flags.draft_process and getattr(flags, "clock", "wall") == "cpu":
+        raise DraftError("--clock cpu does not see what a drafter's own process computes: use --clock wall")
 
 
 def _window(flags: argparse.Namespace) -> Window | None:

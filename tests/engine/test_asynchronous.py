@@ -198,13 +198,19 @@ def test_a_lost_worker_leaves_a_plain_engine_and_one_warning(how, why, caplog):
     assert link.closed == 1
 
 
+@pytest.fixture
+def others():
+    """Processes that other tests have left running, such as the dashboard's workers."""
+    return set(multiprocessing.active_children())
+
+
 def in_a_process(weights, **away):
     setup = replace(setup_of(weights), away=Away(**away))
     return DRAFTERS["model"](setup)
 
 
 @pytest.mark.slow
-def test_a_process_drafts_dies_in_the_middle_and_leaves_nothing_behind(caplog):
+def test_a_process_drafts_dies_in_the_middle_and_leaves_nothing_behind(caplog, others):
     weights = tiny_weights()
     plain = outputs(make_engine(weights), PROMPTS)
     drafter = in_a_process(weights, payload="ids")
@@ -221,11 +227,11 @@ def test_a_process_drafts_dies_in_the_middle_and_leaves_nothing_behind(caplog):
     assert asked > 0
     assert all(s.drafted_at for s in sequences if s.num_output > 1)
     assert len(caplog.records) == 1
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) <= others
 
 
 @pytest.mark.slow
-def test_distributions_come_through_shared_memory_and_the_process_ends_when_asked():
+def test_distributions_come_through_shared_memory_and_the_process_ends_when_asked(others):
     weights, sampling = tiny_weights(SMALL, sharpness=2.0), Sampling(1.0)
     drafter = in_a_process(weights)
     engine = async_engine(weights, drafter, draft_tokens=2, seed=5)
@@ -235,16 +241,16 @@ def test_distributions_come_through_shared_memory_and_the_process_ends_when_aske
 
     assert chi_square_p(found, exact_law(weights, sampling)) > 1e-3
     assert 0 < drafter.asked < 600 * 3
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) <= others
 
 
 @pytest.mark.slow
-def test_a_process_that_cannot_load_its_draft_says_why():
+def test_a_process_that_cannot_load_its_draft_says_why(others):
     short = tiny_weights(replace(TINY, max_position=32))
 
     with pytest.raises(DraftError, match="did not start: DraftError: draft: it holds 32 positions"):
         async_engine(tiny_weights(), in_a_process(short))
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) <= others
 
 
 def test_what_cannot_be_asynchronous_says_why():

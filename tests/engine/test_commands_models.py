@@ -85,6 +85,7 @@ def test_a_drafter_in_its_own_process(capsys, models):
     (["--draft", "model", "--draft-window", "4"], "first and latest tokens, like 4,256"),
     (["--draft", "moe_subset", "--draft-kv", "fp8"], "uses the target's cache; give it one with --own-kv"),
     (["--draft", "noisy_target", "--draft-core", "1"], "say --draft-process ids"),
+    (["--draft", "noisy_target", "--draft-process", "ids", "--clock", "cpu"], "--clock cpu does not see"),
     (["--draft", "moe_subset", "--expert-text", "code"], "random weights have no tokenizer; use: random"),
 ])  # fmt: skip
 def test_flags_that_do_not_fit_say_why(capsys, models, flags, message):
