@@ -154,7 +154,7 @@ def test_every_page_reads_on_a_dark_phone_by_name_and_offline(open_page, page_na
 
 NAMELESS = """() => [...document.querySelectorAll('input:not([type=file]), textarea, button, [role=slider]')]
     .filter(e => e.offsetParent && !e.getAttribute('aria-label') && !e.getAttribute('aria-labelledby')
-            && !e.innerText.trim() && !(e.labels && e.labels.length) && !e.getAttribute('title'))
+            && !e.textContent.trim() && !(e.labels && e.labels.length) && !e.getAttribute('title'))
     .map(e => e.outerHTML.slice(0, 200))"""
 
 
