@@ -24,19 +24,22 @@ WRITTEN = {
 def follow() -> None:
     """Open the scenario of the address and what is asked of it, if they are others than this browser was given.
 
-    An address without a scenario, as a page has it that was just chosen, changes nothing.
+    An address without a scenario, as a page has it that was just chosen, changes nothing; nor does one of which any
+    part cannot be read.
     """
     given, asked, viewed = map(st.query_params.get, WRITTEN)
     if not given:
         return
     other = {name for name, key in WRITTEN.items() if st.query_params.get(name) != st.session_state.get(key)}
     try:
+        question = question_of(decode(asked)) if asked else None
+        moved = decode(viewed) if viewed else {}
         if PARAMETER in other:
             state.replace(decode(given), "link")
         if other & {PARAMETER, PLAN_PARAMETER}:
-            state.ask(question_of(decode(asked)) if asked else None)
+            state.ask(question)
         if other & {PARAMETER, VIEW_PARAMETER}:
-            kept.take(decode(viewed) if viewed else {})
+            kept.take(moved)
     except SimulatorError as error:
         state.tell(f"This link opens no scenario, so the one before it stands.\n{error}")
 

@@ -38,6 +38,16 @@ def test_a_link_that_cannot_be_read_says_so_and_opens_what_is_built_in(dashboard
     assert not dashboard.at.exception
 
 
+@pytest.mark.parametrize("parameter", ["p", "v"])
+def test_a_link_of_which_a_part_cannot_be_read_opens_nothing_of_it(dashboard, parameter):
+    dashboard.at.query_params[parameter] = "1.broken"
+
+    dashboard.open(link=link("workload.arrivals.rate_per_s=13"))
+
+    assert "so the one before it stands" in dashboard.said
+    assert dashboard.control("rate").value != 13
+
+
 def test_a_link_to_a_file_of_the_server_is_refused(dashboard):
     mapping = mapping_of(load_scenario("h200_vs_b200_chat"))
     mapping["workload"] |= {"arrivals": {"kind": "trace", "file": "/etc/passwd"}, "lengths": {"kind": "trace"}}
