@@ -5,6 +5,7 @@ The requests and what drafts get accepted of them change in the scenario itself;
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from simulator.catalog.load import load_lengths
@@ -86,8 +87,12 @@ def _combined(speculation: DraftSpeculation, factor: float) -> Any:
     return combine.model_copy(update={"survival": curves})
 
 
+@lru_cache(maxsize=64)
 def scaled_lengths(lengths: Any, prompt: float, output: float) -> Any:
-    """Lengths × factors; a table of the catalog is written out, and a trace has those that it has."""
+    """Lengths × factors; a table of the catalog is written out, and a trace has those that it has.
+
+    Kept, for deployments that are moved alike share them.
+    """
     assert lengths.kind != "trace"
     if lengths.kind == "empirical":
         table = load_lengths(lengths.table)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import ceil, exp, log
 
 import numpy as np
@@ -126,9 +127,12 @@ class SteadyCluster:
         count = max(ceil(rate_per_s / each), 1)
         while not by_capacity and count < self.num_replicas and not self.with_replicas(count).holds(rate_per_s):
             count += 1
-        while not by_capacity and count - 1 > self.num_replicas and self.with_replicas(count - 1).holds(rate_per_s):
-            count -= 1
+        if not by_capacity and count > self.num_replicas:
+            count = fewest_below(count, self.num_replicas + 1, partial(self._holds_on, rate_per_s))
         return count if count <= MOST_REPLICAS else None
+
+    def _holds_on(self, rate_per_s: float, num_replicas: int) -> bool:
+        return self.with_replicas(num_replicas).holds(rate_per_s)
 
     def with_replicas(self, num_replicas: int) -> "SteadyCluster":
         """The same requests on another number of replicas."""
@@ -137,6 +141,22 @@ class SteadyCluster:
     def _in_flight(self, rate_per_s: float) -> float:
         load = self.at(rate_per_s)
         return rate_per_s * float(load.latencies.e2e_s.mean())
+
+
+def fewest_below(count: int, least: int, holds: Callable[[int], bool]) -> int:
+    """Fewest that hold, from `least` to a count that does, if more always hold: in steps that double, then halve.
+
+    >>> fewest_below(1000, 1, lambda count: count >= 437), fewest_below(1000, 998, lambda count: True)
+    (437, 998)
+    """
+    step = 1
+    while count - step >= least and holds(count - step):
+        count, step = count - step, 2 * step
+    while step > 1:
+        step //= 2
+        if count - step >= least and holds(count - step):
+            count -= step
+    return count
 
 
 def _crossing(rises: Callable[[float], float], low: tuple[float, float], high: tuple[float, float]) -> float:
