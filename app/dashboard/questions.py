@@ -114,7 +114,8 @@ def menu(pages: Sequence[st.Page]) -> None:
     if chosen is not None:
         preset = PRESETS[chosen]
         st.toast(preset.read, icon=":material/help:", duration="long")
-        st.switch_page(next(page for page in pages if page.title == preset.page))
+        wanted = next(page for page in pages if page.title == preset.page)
+        st.switch_page(wanted, query_params=st.query_params.to_dict())
 
 
 def _open() -> None:

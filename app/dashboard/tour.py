@@ -65,7 +65,7 @@ def help_place(pages: Sequence[st.Page]) -> None:
         st.page_link(next(page for page in pages if page.title == "Glossary"), label="Every word, with its formula")
         st.caption("A question mark, and each underlined word, leads to its place in the glossary.")
     if called:
-        st.switch_page(pages[0])
+        st.switch_page(pages[0], query_params=st.query_params.to_dict())
 
 
 def _call() -> None:

@@ -32,3 +32,16 @@ def test_each_question_is_two_clicks_from_its_answer(open_page):
         settled(page)
 
     assert page.locator("[data-testid=stException]").count() == 0
+
+
+def test_the_back_button_leaves_the_answer_of_a_question(open_page):
+    page = open_page()
+    page.get_by_role("button", name="Questions").click()
+    page.get_by_role("menuitem", name="Why do 400B in FP4").click()
+    page.wait_for_url(re.compile(r"/memory\?s="))
+    expect(page.locator(".sf-head").first).to_contain_text("four-drafts-400b")
+
+    for _ in range(2):
+        settled(page).go_back()
+
+    expect(page.locator(".sf-head").first).to_have_text(re.compile("^h200-vs-b200-chat"))
