@@ -23,8 +23,9 @@ def test_a_profile_of_ones_own_comes_before_the_packages(profiles):
     assert profiled_gpu() == "laptop"
 
 
-def test_without_one_it_is_the_packages(profiles):
-    assert profiled_gpu() == "cpu-1thread"
+def test_without_one_the_packages_are_to_choose_from(profiles):
+    with pytest.raises(ScenarioError, match=r"cpu-1thread, cpu-2core\): name the one to check with --gpu"):
+        profiled_gpu()
 
 
 def test_of_several_of_ones_own_one_must_be_named(profiles):
