@@ -32,6 +32,8 @@ Bursts = Annotated[
     bool, typer.Option("--bursts", help="The same with clumps of arrivals, which are simulated (some seconds).")
 ]
 
+CLUMPS = "--bursts simulates clumps of arrivals, too."
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -70,6 +72,8 @@ def show_sensitivity(loaded: "LoadedScenario", asked: Asked, *, as_json: bool) -
             console.print(sensitivity_table(found))
             console.print()
         console.print(stability_block(found))
+        if not asked.bursts:
+            console.print(CLUMPS, style="dim")
     if found["winner"] is None:
         raise typer.Exit(NOTHING_HOLDS)
 

@@ -75,20 +75,20 @@ def _draft(grid: Any, draft: Draft, key: str, at: str) -> None:
     if chooses_format(draft):
         with grid.cell():
             choice(
-                f"KV of {key}", f"memory_kv:{place}", draft.kv, get_args(KvDtype), lambda value: {f"{place}.kv": value},
-                help=tip("kv-format"),
+                f"Draft {key}: KV", f"memory_kv:{place}", draft.kv, get_args(KvDtype),
+                lambda value: {f"{place}.kv": value}, help=tip("kv-format"),
             )  # fmt: skip
     if takes_window(draft):
         with grid.cell():
             number(
-                f"Window of {key} [tokens]", f"memory_window:{place}", draft.window.recent if draft.window else 0,
+                f"Draft {key}: window [tokens]", f"memory_window:{place}", draft.window.recent if draft.window else 0,
                 lambda value: window_changes(place, draft, int(value)), min_value=0, max_value=10**6, step=256,
                 help=tip("draft-window", "0: it keeps all. by_context of acceptance says what a window costs."),
             )  # fmt: skip
         if draft.window is not None:
             with grid.cell():
                 number(
-                    f"Sinks of {key} [tokens]", f"memory_sinks:{place}", draft.window.sinks,
+                    f"Draft {key}: sinks [tokens]", f"memory_sinks:{place}", draft.window.sinks,
                     lambda value: {f"{place}.window.sinks": int(value)}, min_value=0, max_value=10**6, step=4,
                     help=tip("draft-window", "First tokens of a sequence, which stay beside the window."),
                 )  # fmt: skip

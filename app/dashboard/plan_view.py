@@ -85,10 +85,16 @@ def limits(planned: Planned) -> Limits:
 
 def pareto_rows(planned: Planned) -> list[dict[str, str]]:
     """The clusters that nothing beats in cost, latency and GPUs at once, and the runner-up, the cheapest first."""
-    return [_row(point, limits(planned), planned.found["choice"]) for point in shown_points(planned.found)]
+    shown = shown_points(planned.found)
+    simulated = any(point["method"] == "simulated" for point in shown)
+    return [_row(point, limits(planned), planned.found["choice"], simulated=simulated) for point in shown]
 
 
-def _row(point: Point, stated: Limits, choice: Any) -> dict[str, str]:
+def _row(point: Point, stated: Limits, choice: Any, *, simulated: bool) -> dict[str, str]:
+    """A line of the table.
+
+    simulated: whether any candidate was simulated, which is then said of all.
+    """
     return {
         "cluster": f"{point['name']} {STAR}" if point["name"] == choice else str(point["name"]),
         "GPUs": f"{count(point['num_gpus'])} × {point['gpu']}",
@@ -99,7 +105,7 @@ def _row(point: Point, stated: Limits, choice: Any) -> dict[str, str]:
         "load ÷ capacity": percent(point["utilisation"]),
         "tokens/step": significant(point["tokens_per_step"]),
         "bound by": bound_words(point),
-        "held in simulation": held(point),
+        **({"held in simulation": held(point)} if simulated else {}),
     }
 
 

@@ -163,7 +163,7 @@ class Held(NamedTuple):
 STEP_LOOKS = ("#8d99a6", "#3c9d6f", "#c9a227")
 """As it is; more than that; not more."""
 LABEL_ROOM = 1.3
-"""Length of the axis ÷ the longest bar: its label stands beyond it."""
+"""Length of the axis ÷ the longest bar: its label stands beyond it, and beyond the upright."""
 
 
 def steps_figure(held: Sequence[Held], length: int) -> go.Figure:
@@ -177,7 +177,8 @@ def steps_figure(held: Sequence[Held], length: int) -> go.Figure:
         customdata=said, hovertemplate="%{y}: %{customdata}<extra></extra>",
     )  # fmt: skip
     shown.add_scatter(
-        x=numbers, y=names, mode="text", text=[f"\u2002{text}" for text in said], textposition="middle right",
+        x=[max(number, first.sequences) for number in numbers], y=names, mode="text",
+        text=[f"\u2002{text}" for text in said], textposition="middle right",
         showlegend=False, hoverinfo="skip", cliponaxis=False,
     )  # fmt: skip
     if first.sequences:

@@ -168,6 +168,6 @@ def _left_out(scenario: Scenario, fitting: Sequence[str], varied: Sequence[str],
     if scenario.workload.lengths.kind == "trace":
         yield "lengths are the trace's own and are not varied"
     if not bursts:
-        yield "arrivals are Poisson in an estimate: --bursts simulates clumps of them"
+        yield "arrivals are Poisson in an estimate: clumps of them are for a simulation"
     elif why := why_no_bursts(scenario):
         yield why

@@ -87,10 +87,10 @@ def _maps(scenario: Scenario, grid: SpeculationGrid, tokens: Floats, view: View)
     here = grid.at(np.array([view.sequences]))
     where = plural(int(view.sequences), "sequence")
     if view.limit_s is None:
-        costs, at = [gain.usd_per_million(here, one)[0] for one in by_acceptance], f"with {where} in flight"
+        costs, at = [gain.usd_per_million(here, one)[0] for one in by_acceptance], f"{where} in flight"
     else:
         costs = [gain.usd_per_million_within(grid, one, view.limit_s) for one in by_acceptance]
-        at = f"at the cheapest batch with mean TPOT ≤ {limit(view.limit_s)}"
+        at = f"cheapest batch, mean TPOT ≤ {limit(view.limit_s)}"
     acceptance = GainMap(
         "acceptance of the first draft token", ACCEPTANCES,
         np.array([gain.speedup(here, one)[0] for one in by_acceptance]),
@@ -100,21 +100,19 @@ def _maps(scenario: Scenario, grid: SpeculationGrid, tokens: Floats, view: View)
         "sequences in flight", grid.sequences.tolist(), gain.speedup(grid, tokens), view.sequences,
         view.choice.draft_tokens, "output tokens/s ÷ plain with as many sequences",
     )  # fmt: skip
-    cost = acceptance._replace(values=np.array(costs), says=f"replica $/h ÷ output tokens/s {at}")
+    cost = acceptance._replace(values=np.array(costs), says=f"replica $/h ÷ output tokens/s, {at}")
     batch_cost = batch._replace(values=gain.usd_per_million(grid, tokens), says="replica $/h ÷ output tokens/s")
     maps = st.grid(2, min_column_width=CHART_PX)
-    for title, table, label in (
-        ("Speed-up by acceptance", acceptance, times),
-        ("$/M output by acceptance", cost, usd),
-        ("Speed-up by batch", batch, times),
-        ("$/M output by batch", batch_cost, usd),
+    for title, says, table, label in (
+        ("Speed-up by acceptance", f"{where} in flight", acceptance, times),
+        ("$/M output by acceptance", at, cost, usd),
+        ("Speed-up by batch", "", batch, times),
+        ("$/M output by batch", "", batch_cost, usd),
     ):
         draw = figures.speedup_map if label is times else figures.cost_map
         with maps.cell():
             how = how_of(scenario, view.name, SPEEDUP if label is times else COST)
-            explained(
-                title, draw(table), figures.map_alt(table, title, label), how, says=table.says, rows=map_rows(table)
-            )
+            explained(title, draw(table), figures.map_alt(table, title, label), how, says=says, rows=map_rows(table))
     st.caption(
         "The star is your point. An empty cell has no place for so many sequences. Every step proposes K tokens; later "
         "positions follow by the change per position. Queues, and the spread of acceptance over requests, are left to "

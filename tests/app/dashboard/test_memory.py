@@ -125,6 +125,7 @@ def test_a_drafts_cache_takes_another_format_and_a_window(memory):
 
     assert memory.said == ""
     assert (draft.kv, draft.window.recent, draft.window.sinks) == ("int8", 1024, 8)
+    assert memory.control(f"memory_sinks:{place}").label == "Draft general: sinks [tokens]"
     memory.move(f"memory_window:{place}", 0)
     assert deployment(memory, "h200-spec").speculation.draft.window is None
 

@@ -64,6 +64,12 @@ def test_a_simulated_candidate_says_how_often_it_held(plan):
     assert plan_view.pareto_rows(found)[0]["held in simulation"] == "4 of 5"
 
 
+def test_where_nothing_was_simulated_there_is_no_column_for_it(plan):
+    found = with_answer(plan, [point("a", method="estimated")])
+
+    assert "held in simulation" not in plan_view.pareto_rows(found)[0]
+
+
 def test_what_is_no_answer_is_counted_with_its_reason(plan):
     said, rows = plan_view.why_not(with_answer(plan, [point("a"), point("b", why_not="does not fit", method="bound")]))
 

@@ -74,6 +74,17 @@ def test_cost_can_be_read_at_this_batch_instead_of_the_target(page):
     assert figures(page)[0] == before[0]
 
 
+def test_headings_of_maps_side_by_side_are_short_enough_for_a_line(page):
+    said = [text.value for text in page.at.markdown if "by acceptance" in text.value or "by batch**" in text.value]
+
+    assert said[:4] == [
+        "**Speed-up by acceptance** :small[:gray[12 sequences in flight]]",
+        "**$/M output by acceptance** :small[:gray[cheapest batch, mean TPOT ≤ 30 ms]]",
+        "**Speed-up by batch**",
+        "**$/M output by batch**",
+    ]
+
+
 def test_the_schedule_tells_the_fastest_draft_tokens_from_one_sequence_on(page):
     rows = table(page, "fastest K")
 

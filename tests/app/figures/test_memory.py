@@ -76,6 +76,12 @@ def test_a_step_says_how_many_times_what_there_is():
     assert "fp8 200, 2.00×" in figures.steps_alt(HELD, 8192)
 
 
+def test_a_label_stands_beyond_its_bar_and_beyond_the_upright():
+    labels = figures.steps_figure(HELD, 8192).data[1]
+
+    assert list(labels.x) == [100, 200, 100, 100, 100]
+
+
 def test_where_nothing_is_held_there_is_nothing_to_measure_against():
     shown = figures.steps_figure([figures.Held("as it is", 0, 2**30), figures.Held("fp8", 20)], 8192)
 

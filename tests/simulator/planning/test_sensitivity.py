@@ -152,7 +152,7 @@ def test_bursts_are_asked_for_and_told():
     loop = scenario({"plain": {}}, arrivals={"kind": "closed_loop", "concurrency": 4})
 
     assert "burstiness is not varied" in " ".join(sensitivity(loop, draws=0, bursts=True).notes)
-    assert "--bursts" in " ".join(sensitivity(loop, draws=0).notes)
+    assert "for a simulation" in " ".join(sensitivity(loop, draws=0).notes)
     assert why_no_bursts(scenario()) == ""
 
 
