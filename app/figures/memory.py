@@ -26,6 +26,8 @@ PARTS = (
 HOST = ("KV on the host", "#79b8c9", "|", "what the engine may keep of the target's KV beyond HBM")
 UNUSED = ("unused", "rgba(128, 128, 128, 0.18)")
 PATTERN = {"solidity": 0.2, "fillmode": "overlay", "fgcolor": "#fff", "fgopacity": 0.55}
+TICKS_APART = 4
+"""Context ÷ the one before it, of those that are labelled."""
 BAR_PX, ROOM_PX = 44, 150
 """Height of a bar, and what axis and legend take."""
 
@@ -119,10 +121,23 @@ def sequences_figure(rows: Sequence[Row], looks: Mapping[str, Look]) -> go.Figur
         )  # fmt: skip
     lengths = [int(length) for row in rows for length in row["max_sequences_at"]]
     numbers = [float(value) for trace in shown.data for value in trace.y]
-    ticks = sorted(dict.fromkeys(lengths))
+    ticks = _apart(sorted(lengths))
     shown.update_xaxes(type="log", tickvals=ticks, ticktext=[context(length) for length in ticks], tickangle=0)
     shown.update_yaxes(**log_axis(numbers, plain_number))
     return shown
+
+
+def _apart(lengths: Sequence[int]) -> list[int]:
+    """Contexts whose labels have room beside each other on a phone.
+
+    >>> _apart([1024, 4096, 8192, 32768])
+    [1024, 4096, 32768]
+    """
+    kept: list[int] = []
+    for length in lengths:
+        if not kept or length >= TICKS_APART * kept[-1]:
+            kept.append(length)
+    return kept
 
 
 def ledger_alt(rows: Sequence[Row]) -> str:
@@ -162,15 +177,15 @@ class Held(NamedTuple):
 
 STEP_LOOKS = ("#8d99a6", "#3c9d6f", "#c9a227")
 """As it is; more than that; not more."""
-LABEL_ROOM = 1.3
-"""Length of the axis ÷ the longest bar: its label stands beyond it, and beyond the upright."""
+LABEL_ROOM = 1.7
+"""Length of the axis ÷ the longest bar: its label stands beyond it and beyond the upright, on a phone too."""
 
 
 def steps_figure(held: Sequence[Held], length: int) -> go.Figure:
     """Sequences of a length that a replica holds with each step alone; the first is how it is, and has an upright."""
     first, names = held[0], [safe(one.name) for one in held]
     numbers, said = [one.sequences for one in held], [step_text(one, held[0]) for one in held]
-    shown = figure(f"sequences of {context(length)} that a replica holds", "", height=90 + 34 * len(held))
+    shown = figure(f"sequences of {context(length)} per replica", "", height=90 + 34 * len(held))
     colours = [STEP_LOOKS[0], *(STEP_LOOKS[1 if one.sequences > first.sequences else 2] for one in held[1:])]
     shown.add_bar(
         x=numbers, y=names, orientation="h", showlegend=False, name="sequences", marker={"color": colours},

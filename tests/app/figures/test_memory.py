@@ -35,6 +35,14 @@ def test_a_context_of_which_none_fits_has_no_point():
     assert "0 of 128K" in figures.sequences_alt([ledger_row()])
 
 
+def test_contexts_that_stand_close_together_share_a_label():
+    lengths = {str(1024 * n): 5 for n in (1, 4, 8, 32, 128, 256, 1024)}
+
+    axis = figures.sequences_figure([ledger_row(max_sequences_at=lengths)], LOOKS).layout.xaxis
+
+    assert axis.ticktext == ("1K", "4K", "32K", "128K", "1024K")
+
+
 def test_a_role_with_a_draft_is_named():
     assert figures.role_name(ledger_row(role="target+draft")) == "h200<br>target+draft"
 
