@@ -140,7 +140,7 @@ def candidates(offers: Mapping[str, Node], axes: Sequence[Axis]) -> Iterator[Can
         for chosen, varied in _choices(_speculation_said(node), outer_first, {}):
             in_order = [(axis, chosen[axis.name]) for axis in axes if axis.name in chosen]
             labels = [axis.labels[number] for axis, number in in_order]
-            name = _unique(".".join([offer, *filter(None, labels)]), taken)
+            name = _unique(offer, "".join(f".{label}" for label in labels if label), taken)
             yield Candidate(
                 name, offer, {axis.name: plain(axis.values[n]) for axis, n in in_order}, _with_replicas(varied)
             )
@@ -179,11 +179,17 @@ def _with_replicas(deployment: Node) -> Node:
     return Node({**deployment.value, "replicas": said}, deployment.file, deployment.line, deployment.whole)
 
 
-def _unique(name: str, taken: set[str]) -> str:
-    """A name that no other candidate has, of a length that a deployment's may have."""
-    found, number = name, len(taken) + 1
+def _unique(offer: str, choices: str, taken: set[str]) -> str:
+    """A name that no other candidate has, of a length that a deployment's may have: the offer's is cut, then choices.
+
+    >>> _unique("chat-" * 15, ".tp2.k3", {"x"}), _unique("a", ".tp2", {"a.tp2"})
+    ('chat-chat-chat-chat-chat-chat-chat-chat-chat-chat-chat-chat-chat-chat-cha.tp2.k3', 'a.tp2-2')
+    """
+    found, number = f"{offer[: max(LONGEST_NAME - len(choices), 1)]}{choices}", len(taken) + 1
     while found in taken or len(found) > LONGEST_NAME:
-        found = f"{name[: LONGEST_NAME - len(str(number)) - 1]}-{number}"
+        mark = f"-{number}"
+        room = LONGEST_NAME - len(mark)
+        found = f"{offer[: max(room - len(choices), 1)]}{choices}"[:room] + mark
         number += 1
     taken.add(found)
     return found

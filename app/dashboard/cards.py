@@ -129,6 +129,9 @@ def _signed(end: float) -> str:
 
 
 def _reason(row: Row) -> str:
+    """Why a deployment has no such number; what it lacks stands in the answer above the cards."""
+    if not row.get("fits", True):
+        return "it does not fit"
     for name in ("reason", "fleet_note", "capacity_note"):
         if row.get(name):
             return str(row[name])

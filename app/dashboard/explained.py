@@ -14,8 +14,8 @@ import streamlit as st
 from app.dashboard import cards
 from app.dashboard.computed import How
 from app.dashboard.terms import tip
-from app.figures.points import names, points
-from app.figures.style import CONFIG
+from app.figures.points import names, no_points, points
+from app.figures.style import CONFIG, with_room
 from app.glossary import named
 from scenarios.columns import flat_row
 from scenarios.csv_file import write_csv
@@ -28,18 +28,23 @@ LABEL = "How this was computed"
 
 def explained(
     title: str, drawn: go.Figure, alt: str, how: How, *, says: str = "", key: str = "", rows: Rows | None = None,
-    **options: Any,
+    empty: str = "Nothing to draw.", **options: Any,
 ) -> Any:  # fmt: skip
     """A figure under its title, which says what its word means, and below it how it was computed and its numbers.
 
     alt: the same in words, for those who cannot see it. how: `computed_by(formula, answer)`, or sentences of its own.
     says: what to know of it, in small beside the title. key: of its parts; the title where no other figure has that.
-    rows: lines of its CSV, where they are more than the points that are drawn. options: of `st.plotly_chart`.
+    rows: lines of its CSV, where they are more than the points that are drawn. empty: what stands in place of a figure
+    without a point. options: of `st.plotly_chart`.
     """
     word = named(title)
     told = f"**{title}** :small[:gray[{says}]]" if says else f"**{title}**"
     st.markdown(told, help=None if word is None else tip(word.key))
-    event = st.plotly_chart(drawn, config=CONFIG, alt=alt, key=f"chart {key or title}", **options)
+    event = None
+    if no_points(drawn):
+        st.info(empty, icon=":material/visibility_off:")
+    else:
+        event = st.plotly_chart(with_room(drawn), config=CONFIG, alt=alt, key=f"chart {key or title}", **options)
     beside(key or title, how, lambda: as_csv(points(drawn) if rows is None else rows))
     return event
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
+from app.figures.names import short
 from app.figures.style import LIMIT, Look, figure, log_axis, safe, upright
 from app.format import context, count, gib, gigabytes, percent, times
 from app.ledgers import draft_parts
@@ -59,14 +60,20 @@ def ledger_figure(rows: Sequence[Row]) -> go.Figure:
     _uprights(shown, names, [float(row["usable_bytes"]) for row in rows], "what the engine may use", "#808080")
     _uprights(shown, names, [float(row["hbm_bytes"]) for row in rows], "HBM, as CUDA shows it", LIMIT)
     shown.update_layout(barmode="stack", bargap=0.35, legend={"traceorder": "normal"})
-    shown.update_yaxes(autorange="reversed", showgrid=False)
+    told = [
+        role_name(row, name) for row, name in zip(rows, short([str(row["deployment"]) for row in rows]), strict=True)
+    ]
+    shown.update_yaxes(autorange="reversed", showgrid=False, tickvals=names, ticktext=told)
     return shown
 
 
-def role_name(row: Row) -> str:
-    """Deployment and role of a bar; the role is left out where it is the target alone."""
+def role_name(row: Row, name: str | None = None) -> str:
+    """Deployment and role of a bar; the role is left out where it is the target alone.
+
+    name: what the deployment is called in its place.
+    """
     role = "" if row["role"] == "target" else f"<br>{row['role']}"
-    return f"{safe(str(row['deployment']))}{role}"
+    return f"{safe(name or str(row['deployment']))}{role}"
 
 
 def used_bytes(row: Row) -> float:

@@ -22,6 +22,11 @@ def points(drawn: go.Figure) -> list[Row]:
     return [row for trace in drawn.data for row in _rows(trace, across, up if up != across else f"{up} (vertical)")]
 
 
+def no_points(drawn: go.Figure) -> bool:
+    """Whether nothing stands in a figure but its axes."""
+    return not any(trace.x is not None and len(trace.x) for trace in drawn.data)
+
+
 def _axis(axis: Any, other: str) -> str:
     return _plain(axis.title.text) or other
 

@@ -4,12 +4,13 @@ Nothing here is light or dark: the page's theme colours text and grid.
 """
 
 from collections.abc import Mapping, Sequence
-from html import escape
-from math import log10
+from html import escape, unescape
+from math import ceil, log10
 from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
+from app.figures.names import short
 from app.report.scales import Label, log_scale, log_ticks
 
 GPU_LOOKS = {"h200-sxm": ("#2f86d1", "circle"), "b200-sxm": ("#dd6b20", "diamond")}
@@ -20,6 +21,11 @@ OTHER_LOOKS = (("#8b6fd6", "square"), ("#22a06b", "triangle-up"), ("#c2549a", "p
 
 DASHES = {False: ("dash", "dot", "dashdot"), True: ("solid", "longdash", "longdashdot")}
 """Speculates → lines of the first, second, … such deployment of a GPU."""
+SHADES = (1.0, 0.62, 1.42)
+"""Brightness ÷ the GPU's colour: of the first, second, … round of those lines."""
+
+LEGEND_PX, ENTRY_PX, LETTER_PX, ROW_PX = 480.0, 42.0, 6.6, 19
+"""Width that a legend has at least, of an entry without its letters and of a letter; height of a row of entries."""
 
 GRID = "rgba(128, 128, 128, 0.22)"
 FAINT = "rgba(128, 128, 128, 0.75)"
@@ -73,8 +79,21 @@ def looks(deployments: Mapping[str, tuple[str, bool]]) -> dict[str, Look]:
         number = seen[gpu, speculates] = seen.get((gpu, speculates), -1) + 1
         colour, symbol = gpu_look(gpu, gpus)
         dashes = DASHES[speculates]
-        found[name] = Look(colour, symbol if speculates else f"{symbol}-open", dashes[number % len(dashes)])
+        own = _shaded(colour, SHADES[number // len(dashes) % len(SHADES)])
+        found[name] = Look(own, symbol if speculates else f"{symbol}-open", dashes[number % len(dashes)])
     return found
+
+
+def _shaded(colour: str, brightness: float) -> str:
+    """A colour made darker (< 1) or lighter (> 1).
+
+    >>> _shaded("#2f86d1", 1.0), _shaded("#204060", 0.5), _shaded("#204060", 2.0)
+    ('#2f86d1', '#102030', '#8f9faf')
+    """
+    levels = [int(colour[place : place + 2], 16) for place in (1, 3, 5)]
+    towards = 0 if brightness <= 1.0 else 255
+    share = 1.0 - brightness if brightness <= 1.0 else min(brightness - 1.0, 1.0) / 2
+    return "#" + "".join(f"{int(level + share * (towards - level)):02x}" for level in levels)
 
 
 def figure(x_title: str, y_title: str, *, height: int = 360) -> go.Figure:
@@ -92,6 +111,7 @@ def figure(x_title: str, y_title: str, *, height: int = 360) -> go.Figure:
             "yanchor": "bottom",
             "font": {"size": 12},
             "itemsizing": "constant",
+            "tracegroupgap": 0,
         },
         hoverlabel={"align": "left"},
         hovermode="closest",
@@ -109,6 +129,36 @@ def safe(text: str) -> str:
     '&lt;b&gt;x&lt;/b&gt;'
     """
     return escape(text, quote=False)
+
+
+def with_room(drawn: go.Figure) -> go.Figure:
+    """The figure with long names shortened in its legend, and as much higher as the legend has rows.
+
+    The figure itself keeps the whole names, as do the notes of its points.
+    """
+    listed = [trace.name for trace in drawn.data if trace.name and trace.showlegend is not False]
+    whole = list(dict.fromkeys(unescape(name) for name in listed))
+    told = dict(zip(whole, short(whole), strict=True))
+    rows = _rows(list(told.values()))
+    if rows == 1 and list(told.values()) == whole:
+        return drawn
+    shown = go.Figure(drawn)
+    for trace in shown.data:
+        name = unescape(trace.name or "")
+        if told.get(name, name) != name:
+            note = (trace.hovertemplate or "").replace("%{fullData.name}", safe(name))
+            trace.update(name=safe(told[name]), hovertemplate=note)
+    return shown.update_layout(height=drawn.layout.height + ROW_PX * (rows - 1))
+
+
+def _rows(entries: Sequence[str]) -> int:
+    """Rows of a legend, whose entries stand in columns as wide as the longest.
+
+    >>> _rows(["h200-plain", "h200-spec", "b200-plain", "b200-spec"]), _rows(["n" * 34] * 8)
+    (1, 8)
+    """
+    widest = max((ENTRY_PX + LETTER_PX * len(entry) for entry in entries), default=LEGEND_PX)
+    return max(ceil(len(entries) / max(int(LEGEND_PX / widest), 1)), 1)
 
 
 def log_axis(values: Sequence[float], label: Label, most: int = 8) -> dict[str, Any]:

@@ -19,6 +19,9 @@ class Markup(str):
 Child = str | int | float | None
 """Markup, or text to escape; None is left out."""
 
+LONG = 24
+"""Characters beyond which the name of a line or a column may wrap."""
+
 
 def escaped(value: Child) -> str:
     """Text as it stands between tags or in an attribute; markup is left alone.
@@ -56,9 +59,19 @@ def join(*children: Child) -> Markup:
 
 def table(head: Sequence[Child], rows: Sequence[tuple[Child, ...]], class_: str = "", wide: str = "") -> Markup:
     """A table that scrolls sideways by itself; the first cell of a line names it, and the column `wide` may wrap."""
-    lines = [tag("tr", tag("th", first, scope="row"), *_cells(head[1:], cells, wide)) for first, *cells in rows]
-    header = tag("thead", tag("tr", *(tag("th", title, scope="col") for title in head)))
+    lines = [tag("tr", headed(first, "row"), *_cells(head[1:], cells, wide)) for first, *cells in rows]
+    header = tag("thead", tag("tr", *(headed(title, "col") for title in head)))
     return scrolling(tag("table", header, tag("tbody", *lines), class_=class_ or None))
+
+
+def headed(title: Child, scope: str) -> Markup:
+    """The head of a line or a column; a long name may wrap.
+
+    >>> headed("h200", "col"), headed("production-eu-west-chat-fleet", "row")[:30]
+    ('<th scope="col">h200</th>', '<th scope="row" class="long">p')
+    """
+    wraps = not isinstance(title, Markup) and len(str(title)) > LONG
+    return tag("th", title, scope=scope, class_="long" if wraps else None)
 
 
 def scrolling(inner: Markup) -> Markup:

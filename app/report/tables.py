@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from app.format import ABSENT, plus_minus, times, usd
-from app.report.markup import Child, Markup, join, scrolling, table, tag
+from app.report.markup import Child, Markup, headed, join, scrolling, table, tag
 from app.tables.figures import Cell, Figure, Limits, Row, fleet, groups
 
 COSTS = {
@@ -30,9 +30,9 @@ def comparison(
         shown = [(figure, cells) for figure in group.figures if (cells := _cells(figure, rows)) is not None]
         if shown and group.title:
             lines.append(tag("tr", tag("th", group.title, colspan=len(rows) + 1), class_="group"))
-        lines += [tag("tr", tag("th", named(figure.label), scope="row"), *cells) for figure, cells in shown]
+        lines += [tag("tr", headed(named(figure.label), "row"), *cells) for figure, cells in shown]
     names = [_name(row, verdict) for row in rows]
-    head = tag("thead", tag("tr", tag("td"), *(tag("th", name, scope="col") for name in names)))
+    head = tag("thead", tag("tr", tag("td"), *(headed(name, "col") for name in names)))
     return scrolling(tag("table", head, tag("tbody", *lines)))
 
 

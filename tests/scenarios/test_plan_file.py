@@ -132,8 +132,22 @@ def test_names_that_are_too_long_are_cut_and_stay_apart():
 
     names = list(plan_of(f"{text}plan: {{vary: {{engine.max_num_seqs: [64, 65]}}}}\n").scenario.deployments)
 
-    assert names[:2] == ["x" * 78 + "-1", "x" * 78 + "-2"]
+    assert names[:2] == ["x" * 73 + ".seqs64", "x" * 73 + ".seqs65"]
     assert len(set(names)) == 4
+
+
+def test_offers_that_differ_beyond_where_they_are_cut_stay_apart():
+    long = "x" * 75
+    text = edited(
+        ("  plain:\n", f"  {long}-one:\n"),
+        ("  spec:\n", f"  {long}-two:\n"),
+        ("extends: plain", f"extends: {long}-one"),
+    )
+
+    names = list(plan_of(f"{text}plan: {{vary: {{engine.max_num_seqs: [64, 65]}}}}\n").scenario.deployments)
+
+    assert len(set(names)) == 4
+    assert all(len(name) <= 80 and ".seqs6" in name for name in names)
 
 
 def test_what_is_left_out_is_counted_by_candidates_and_not_by_reasons():

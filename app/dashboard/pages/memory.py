@@ -15,6 +15,7 @@ from app.dashboard.headings import titled
 from app.dashboard.kv_view import kv_of_one
 from app.dashboard.terms import tip
 from app.figures import memory as figures
+from app.figures.names import short
 from app.format import Formatter, context, count, gib, gigabytes, percent, significant
 from simulator.physics.ledger import CONTEXTS_TOKENS, fits
 from simulator.spec.deployment import Deployment
@@ -23,10 +24,15 @@ from simulator.spec.scenario import Scenario
 Row = Mapping[str, Any]
 CARD_PX, CHART_PX = 162, 330
 """Width of a card, two of which stand side by side on a phone; width below which one chart stands alone."""
+CARD_LETTERS = 24
+"""Letters of a name that a card has room for."""
 
 ESTIMATED = (
     "The engine's own identity, from the catalog's models and memory rules; docs/concepts.md says how near it is."
 )
+
+NONE_HELD = "No sequence has room at any of these contexts: above stands what is lacking."
+"""In place of a figure."""
 
 REMEDIES = "what would fit: "
 """Where a ledger's reason begins to name ways out."""
@@ -58,7 +64,7 @@ def page() -> None:
     below = st.grid(2, min_column_width=CHART_PX)
     with below.cell():
         sequences, alt = figures.sequences_figure(rows, looks_of(scenario)), figures.sequences_alt(rows)
-        explained("Sequences at context", sequences, alt, _how("sequences"))
+        explained("Sequences at context", sequences, alt, _how("sequences"), empty=NONE_HELD)
     with below.cell():
         st.markdown("**In figures**")
         tables.show(_table(rows, length))
@@ -113,10 +119,10 @@ def _verdicts(rows: Sequence[Row], length: int) -> None:
     estimated = badges.badge("estimated", "estimated", ESTIMATED)
     titled(f"Sequences of {context(length)} tokens that a replica holds at once", estimated)
     with st.container(horizontal=True):
-        for row in rows:
+        for row, name in zip(rows, short([column(row) for row in rows], CARD_LETTERS), strict=True):
             fit = row["fits"]
             st.metric(
-                column(row), count(row["max_sequences_at"][length]) if fit else "none",
+                name, count(row["max_sequences_at"][length]) if fit else "none",
                 f"{count(row['kv_tokens'])} KV tokens" if fit else f"{gib(row['shortfall_bytes'])} short",
                 delta_color="off" if fit else "inverse", delta_arrow="off", border=True, help=says, width=CARD_PX,
             )  # fmt: skip

@@ -32,6 +32,9 @@ KIND = " plan"
 """Of work, as jobs are told apart."""
 
 METRICS: tuple[Metric, ...] = ("ttft_s", "tpot_s", "e2e_s")
+NONE_KNOWN = "No candidate has a cost and a latency to be drawn at: the last table of the page says why."
+"""In place of the figure."""
+
 CLICKED = "specfleet_plan_clicked"
 """Key of the session: the mark that was clicked last."""
 
@@ -106,7 +109,7 @@ def _shown(planned: Planned) -> None:
             f"Cost against {measure.name}", figures.pareto_figure(points, names, choice, measure),
             figures.pareto_alt(points, names, choice, measure), plan_view.how(planned),
             says="click a mark to look at it", key="Cost against latency", rows=plan_view.point_rows(planned),
-            on_select="rerun", selection_mode="points",
+            empty=NONE_KNOWN, on_select="rerun", selection_mode="points",
         )  # fmt: skip
         _follow_click(event)
         st.caption(

@@ -21,6 +21,10 @@ FORMULA = (
     "the K with the most tokens/s of a sequence, Ω(K) ÷ T(n, K) at each context, in steps without prompts; of those "
     "within 3 % of it the one that makes the fewest bands"
 )
+UNEVEN = (
+    "K need not fall evenly: n sequences verify n × (K + 1) rows, and a matrix product takes longer in leaps, each "
+    "time its rows fill another tile of the kernel."
+)
 POLICIES = (
     "each policy at n sequences in flight, prompts included: speed-up = output tokens/s ÷ those without a draft; "
     "goodput chooses before each step the K with the most tokens per second, for each sequence by its own acceptance"
@@ -40,6 +44,7 @@ def section(scenario: Scenario, view: View) -> None:
         "Best K by batch and context", figures.schedule_figure(found), alt, how_of(scenario, view.name, FORMULA),
         says="÷ plain decoding", rows=scheduling.schedule_rows(found),
     )  # fmt: skip
+    st.caption(UNEVEN)
     with st.expander("As a table", icon=":material/table:"):
         tables.show(schedule_rows(found))
         st.caption(LEGEND)

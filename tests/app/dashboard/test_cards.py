@@ -147,9 +147,8 @@ def test_a_deployment_without_a_number_says_why(chat):
 
     assert not found.rows[0]["fits"]
     assert "–" in cards.cards(replace(found, rows=found.rows[:1]))
-    assert f"h200-plain has no such number: {found.rows[0]['reason']}" in cards.cards(
-        replace(found, rows=found.rows[:2])
-    )
+    assert "h200-plain has no such number: it does not fit" in cards.cards(replace(found, rows=found.rows[:2]))
+    assert f"<dd>h200-plain: {found.rows[0]['reason']}" in cards.winner(found)
 
 
 def test_one_deployment_alone_has_nothing_to_be_compared_with(answer):

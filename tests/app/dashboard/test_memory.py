@@ -1,12 +1,13 @@
 import pytest
 
+from app.dashboard.document import mapping_of
 from app.dashboard.kv_steps import bought
 from app.dashboard.pages.memory import smallest_budget_gb, with_budget
-from app.dashboard.share import decode
+from app.dashboard.share import decode, encode
 from app.format import count, duration
 from scenarios.load import load_scenario
 from simulator.physics.ledger import fits
-from tests.app.dashboard.looking import beside, changed, figures, labelled, metrics, table
+from tests.app.dashboard.looking import beside, changed, figure, figures, labelled, metrics, table
 
 
 @pytest.fixture
@@ -39,6 +40,30 @@ def test_what_does_not_fit_comes_with_changes_that_make_it_fit(memory):
     assert "h200-spec: one sequence of 8,192 tokens lacks" in memory.at.error[1].value
     memory.press("memory_h200-spec_target.tensor_parallel 8")
     assert memory.scenario().deployments["h200-spec"].target.tensor_parallel == 8
+
+
+def test_no_empty_axes_are_drawn_where_nothing_fits(memory):
+    labelled(memory, "HBM budget").set_value(10).run()
+
+    assert [element.key for element in memory.at.get("plotly_chart")] == [
+        "chart HBM of each GPU",
+        "chart What each step buys",
+    ]
+    assert "No sequence has room" in memory.at.info[0].value
+
+
+def test_long_names_are_told_by_where_they_differ(dashboard):
+    scenario = mapping_of(load_scenario("h200_vs_b200_chat"))
+    names = {f"production-eu-west-chat-{name}-{'and-on-' * 5}x": spec for name, spec in scenario["deployments"].items()}
+
+    dashboard.open("memory", encode({**scenario, "deployments": names}))
+
+    assert next(iter(metrics(dashboard))).startswith("…h200-plain-and")
+    assert [label[:11] for label in figure(dashboard)["layout"]["yaxis"]["ticktext"]] == [
+        "…h200-plain", "…h200-spec-", "…b200-plain", "…b200-spec-"
+    ]  # fmt: skip
+    assert figure(dashboard)["layout"]["yaxis"]["tickvals"][0] == next(iter(names))
+    assert next(iter(names)) in table(dashboard, "per GPU")[0]
 
 
 def test_a_draft_can_be_dropped_to_fit(memory):

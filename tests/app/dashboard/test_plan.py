@@ -61,6 +61,17 @@ def test_the_open_scenario_is_planned_at_once_by_estimate(page, planner):
     assert ">estimated<" in page.html
 
 
+def test_without_a_point_to_draw_the_page_says_where_the_reason_is(page, planner, monkeypatch):
+    unknown = {"ttft_s": None, "tpot_s": None, "e2e_s": None, "usd_per_hour": None, "why_not": "does not fit"}
+    found = answer([point("h200-plain", **unknown)], choice=None, runner_up=None, pareto=[])
+    monkeypatch.setattr("app.dashboard.planned.searched", lambda loaded, executor, progress: found)
+    page.move("rate", 33.0)
+    waited(page, PLAN)
+
+    assert "No candidate has a cost and a latency" in page.at.info[0].value
+    assert page.at.get("plotly_chart") == []
+
+
 def test_what_is_not_beaten_stands_in_the_table_the_choice_marked(page):
     rows = table(page, "cluster")
 
