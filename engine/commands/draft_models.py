@@ -56,7 +56,7 @@ def add_computing_flags(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--draft-process", choices=PAYLOADS, help="draft ahead in a process of its own, and what it hands over"
     )
-    command.add_argument("--draft-core", type=int, help="CPU core of that process")
+    command.add_argument("--draft-core", type=int, help="CPU core of that process; the target\nleaves it that core")
     command.add_argument("--draft-device", help="device of that process, like cuda:1")
 
 

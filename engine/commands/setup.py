@@ -8,6 +8,7 @@ from time import perf_counter, process_time
 import numpy as np
 import torch
 
+from engine.commands.cores import take_threads
 from engine.commands.draft_models import add_computing_flags, with_computing_flags
 from engine.commands.drafting import UNION, add_several_flags, drafting
 from engine.drafters import DRAFTERS, Drafter, DraftSetup
@@ -143,8 +144,7 @@ class Workbench:
 
 def workbench(flags: argparse.Namespace) -> Workbench:
     """Load what the flags name."""
-    if flags.threads is not None:
-        torch.set_num_threads(flags.threads)
+    take_threads(flags.threads, flags.draft_core if flags.draft_process else None)
     if flags.device.startswith("cuda") and not torch.cuda.is_available():
         raise ModelFileError(f"--device {flags.device}: torch {torch.__version__} sees no CUDA device here")
     start = perf_counter()

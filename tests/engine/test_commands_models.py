@@ -1,6 +1,7 @@
 """`python -m engine generate` with heads, experts, draft caches and a drafter of its own process."""
 
 import json
+import os
 
 import pytest
 import torch
@@ -76,6 +77,21 @@ def test_a_drafter_in_its_own_process(capsys, models):
     assert report["asynchronous"]["asked"] > 0
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="needs a system that binds processes to cores")
+def test_the_target_leaves_a_drafter_its_core(monkeypatch, capsys, models):
+    bound, threads, allowed = [], [], os.sched_getaffinity(0)
+    monkeypatch.setattr(torch, "set_num_threads", threads.append)
+    monkeypatch.setattr(os, "sched_setaffinity", lambda _, cores: bound.append(set(cores)))
+    core = min(allowed)
+    flags = ["--draft", "noisy_target", "--draft-process", "ids", "--draft-core", str(core)]
+
+    code, report, _ = called(capsys, models / "dense.yaml", *flags)
+
+    assert (code, report["identical"]) == (0, True)
+    assert bound == [allowed - {core} or allowed]
+    assert threads == [min(torch.get_num_threads(), len(bound[0]))]
+
+
 @pytest.mark.parametrize(("flags", "message"), [
     (["--draft", "head"], "no head was given; train one"),
     (["--draft", "head", "--head", "none.safetensors"], "none.safetensors: no such file; train a head"),
@@ -85,6 +101,7 @@ def test_a_drafter_in_its_own_process(capsys, models):
     (["--draft", "model", "--draft-window", "4"], "first and latest tokens, like 4,256"),
     (["--draft", "moe_subset", "--draft-kv", "fp8"], "uses the target's cache; give it one with --own-kv"),
     (["--draft", "noisy_target", "--draft-core", "1"], "say --draft-process ids"),
+    (["--draft", "noisy_target", "--draft-process", "ids", "--draft-core", "9999"], "this process may run on"),
     (["--draft", "noisy_target", "--draft-process", "ids", "--clock", "cpu"], "--clock cpu does not see"),
     (["--draft", "moe_subset", "--expert-text", "code"], "random weights have no tokenizer; use: random"),
 ])  # fmt: skip
