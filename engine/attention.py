@@ -11,22 +11,26 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from engine.batch import FOLDED_ROWS, Batch, Read
+from engine.kv_cache import Room
 from engine.quantised import Plane
 
 Attend = Callable[[Tensor, Plane, Plane], Tensor]
 """Queries [rows, heads, head dim], keys and values [slots, kv heads, head dim] -> [rows, heads × head dim]."""
 
 
-def sliced(batch: Batch) -> Attend:
-    """Attention of each span on its own; the seconds are added up in the batch."""
+def sliced(batch: Batch, room: Room) -> Attend:
+    """Attention of each span on its own; the seconds are added up in the batch.
+
+    room: where what lies scattered is gathered.
+    """
     decoding, prompts = batch.reads[: batch.num_decoding], batch.reads[batch.num_decoding :]
     seconds, clock = batch.attention_s, batch.clock
 
     def attend(queries: Tensor, keys: Plane, values: Plane) -> Tensor:
         started = clock()
-        outputs = [_attend_span(queries, keys, values, read) for read in decoding]
+        outputs = [_attend_span(queries, keys, values, read, room) for read in decoding]
         between = clock()
-        outputs += [_attend_span(queries, keys, values, read) for read in prompts]
+        outputs += [_attend_span(queries, keys, values, read, room) for read in prompts]
         result = outputs[0] if len(outputs) == 1 else torch.cat(outputs)
         seconds[0] += between - started
         seconds[1] += clock() - between
@@ -35,14 +39,14 @@ def sliced(batch: Batch) -> Attend:
     return attend
 
 
-def _attend_span(queries: Tensor, keys: Plane, values: Plane, read: Read) -> Tensor:
+def _attend_span(queries: Tensor, keys: Plane, values: Plane, read: Read, room: Room) -> Tensor:
     """[rows of the span, heads × head dim]"""
     rows, heads, dim = read.num_rows, queries.shape[1], queries.shape[2]
     mine = queries[read.first_row : read.first_row + rows]
     if isinstance(read.slots, slice):
         seen_keys, seen_values = keys[read.slots], values[read.slots]
     else:
-        seen_keys, seen_values = keys.index_select(0, read.slots), values.index_select(0, read.slots)
+        seen_keys, seen_values = room.gathered(keys, values, read.slots)
     key, value = seen_keys.transpose(0, 1).unsqueeze(0), seen_values.transpose(0, 1).unsqueeze(0)
     kv_heads = key.shape[1]
     if rows > FOLDED_ROWS:

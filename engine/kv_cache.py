@@ -76,6 +76,29 @@ class BlockPool:
         assert sorted(self._free) == list(range(self.num_blocks)), "KV blocks were lost or handed out twice"
 
 
+class Room:
+    """Where keys and values that lie scattered are gathered, in the same memory at every step.
+
+    It stays in the processor's caches. In a process whose memory is in pieces, new room for each sequence is another
+    place each time: attention then took 1.7 times as long on a CPU.
+    """
+
+    __slots__ = ("_keys", "_values")
+
+    def __init__(self) -> None:
+        self._keys = self._values = torch.empty(0)
+
+    def gathered(self, keys: Plane, values: Plane, slots: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of some slots, [slots, kv heads, head dim] each, valid until the next call."""
+        if isinstance(keys, QuantisedPlane) or isinstance(values, QuantisedPlane):
+            return keys.index_select(0, slots), values.index_select(0, slots)
+        count, own = len(slots), self._keys
+        if len(own) < count or own.shape[1:] != keys.shape[1:] or own.dtype != keys.dtype:
+            self._keys, self._values = (keys.new_empty(count, *keys.shape[1:]) for _ in range(2))
+        room = self._keys[:count], self._values[:count]
+        return torch.index_select(keys, 0, slots, out=room[0]), torch.index_select(values, 0, slots, out=room[1])
+
+
 class KvStore:
     """Keys and values of one model, by slot (block × block_tokens + offset); a last spare block takes padding."""
 
@@ -105,6 +128,7 @@ class KvStore:
         self.keys: list[Plane] = [plane() for _ in layers]
         """By layer: [slots, kv heads, head dim]."""
         self.values: list[Plane] = [plane() for _ in layers]
+        self.room = Room()
         self.hidden: Tensor | None = None
         """[slots, hidden size] last hidden states; None: nobody asked for them."""
         self._num_slots, self._dtype, self._device = shape[0], dtype, device

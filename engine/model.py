@@ -108,7 +108,7 @@ class Model:
     @torch.inference_mode()
     def forward(self, batch: Batch, store: KvStore) -> Tensor:
         """Compute rows and keep their keys and values; logits of the rows that are asked for: [outputs, vocabulary]."""
-        hidden = self.hidden(batch.token_ids, batch.positions, batch.slots, sliced(batch), store)
+        hidden = self.hidden(batch.token_ids, batch.positions, batch.slots, sliced(batch, store.room), store)
         if batch.output_rows is None:
             return self.logits(hidden)
         if not len(batch.output_rows):

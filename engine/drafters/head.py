@@ -65,7 +65,8 @@ class HeadDraft:
         batch = self._head.decoder.batch(mine, self._store)
         before = torch.cat([self._states_before(span) for span in mine])
         states = self._head.joined(before, batch.token_ids)
-        hidden = self._head.decoder.trunk(states, batch.positions, batch.slots, sliced(batch), self._store)
+        attend = sliced(batch, self._store.room)
+        hidden = self._head.decoder.trunk(states, batch.positions, batch.slots, attend, self._store)
         return self._head.logits(hidden if batch.output_rows is None else hidden.index_select(0, batch.output_rows))
 
     def _states_before(self, span: Span) -> Tensor:

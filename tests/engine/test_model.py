@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.attention import padded, visible
 from engine.batch import Span
 from engine.graphs import Graphs, PaddedPass, fits
 from engine.kv_cache import BlockPool, BlockTable
-from engine.linear import LINEARS, fastest_backend
+from engine.linear import LINEARS, fastest_backend, filled
 from engine.model import Model
 from engine.weights import converted, with_noise
 from tests.engine.reference import plain_logits
@@ -87,7 +89,7 @@ def test_every_backend_gives_the_same_product(backend):
     weight, bias = torch.randn(24, 16, generator=generator()), torch.randn(24, generator=generator(1))
     if backend == "onednn" and fastest_backend(torch.device("cpu"), torch.float32) != "onednn":
         pytest.skip("this torch has no oneDNN products")
-    for rows in (1, 2, 3, 5, 17):
+    for rows in (1, 2, 3, 5, 17, 64, 65, 130):
         x = torch.randn(rows, 16, generator=generator(rows))
 
         assert torch.allclose(LINEARS[backend](weight, bias)(x), x @ weight.T + bias, atol=1e-5)
@@ -168,3 +170,13 @@ def test_a_graph_is_the_ordinary_pass(rows):
 
     for _ in range(2):
         assert torch.allclose(graphs.forward(batch), model.forward(batch, store), atol=1e-4)
+
+
+@given(st.integers(1, 5000))
+def test_a_product_is_filled_up_by_little_and_to_few_numbers_of_rows(rows):
+    assert 0 <= filled(rows) - rows <= max(3, rows / 16)
+    assert filled(filled(rows)) == filled(rows)
+
+
+def test_there_are_few_numbers_of_rows_to_prepare():
+    assert len({filled(rows) for rows in range(1, 513)}) == 109
