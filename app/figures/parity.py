@@ -113,8 +113,8 @@ def _dots(shown: go.Figure, pairs: Sequence[Pair], gpus: Sequence[str], label: C
 
 def held_out_figure(found: Sequence[HeldOutError]) -> go.Figure:
     """Median and mean error of each profile and group: a dot, and a line on to the mean."""
-    names = [safe(f"{one.group} · {one.profile}") for one in found]
-    shown = figure("absolute error: median (dot) to mean (line)", "", height=90 + 30 * len(found))
+    names = [f"{safe(one.group)}<br>{safe(one.profile)}" for one in found]
+    shown = figure("absolute error", "", height=130 + 38 * len(found))
     gpus = [one.gpu for one in found]
     for gpu in dict.fromkeys(gpus):
         mine = [(name, one) for name, one in zip(names, found, strict=True) if one.gpu == gpu]

@@ -12,7 +12,11 @@ from app.tables.sensitivity import UNITS, at, drawn_field, ends_of, turned
 LOW, HIGH = "#3f8ea8", "#c58a4a"
 """The low and the high end of an input: neither GPU's colour, and told apart by colour-blind eyes."""
 
-BAR_PX = 30
+BAR_PX = 36
+"""Height of a bar with its label, which has two lines."""
+
+LONGEST_ENDS = 18
+"""Characters of an interval that has a line of its own."""
 
 Found = Mapping[str, Any]
 """`Sensitivity.as_json()`."""
@@ -25,7 +29,7 @@ def tornado(found: Found, deployment: str | None = None) -> go.Figure:
     """
     name = deployment or found["winner"]
     field, bars = drawn_field(found), list(reversed(found["bars"]))
-    shown = figure(f"{UNITS[field]}, {safe(name)}", "", height=110 + BAR_PX * max(len(bars), 3))
+    shown = figure(UNITS[field], "", height=110 + BAR_PX * max(len(bars), 3))
     for place, (says, colour) in enumerate((("low end", LOW), ("high end", HIGH))):
         _side(shown, bars, name, field, place, says=says, colour=colour)
     _crosses(shown, bars, found["winner"], name, field)
@@ -84,9 +88,12 @@ def _crosses(shown: go.Figure, bars: Sequence[Found], winner: str, name: str, fi
 
 
 def _label(bar: Found) -> str:
-    """An input, with the ends of its interval."""
+    """An input, with the ends of its interval, in two lines: a phone has no room for one."""
     low, high = (at(end["at"]) for end in bar["ends"])
-    return safe(f"{bar['input']}  {low} … {high}")
+    lines = (bar["input"], f"{low} … {high}")
+    if len(lines[1]) > LONGEST_ENDS:
+        lines = (f"{bar['input']}  {low}", f"… {high}")
+    return "<br>".join(map(safe, lines))
 
 
 def tornado_alt(found: Found) -> str:

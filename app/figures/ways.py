@@ -23,7 +23,8 @@ STAR = {"symbol": "star", "size": 14, "color": "#f2c200", "line": {"width": 1.2,
 """The reader's own point."""
 
 SPEEDUPS = (0.25, 0.5, 0.7, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0)
-"""Ticks of a colour scale."""
+FEW_SPEEDUPS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+"""Ticks of a colour scale, and of one that reaches beyond twice."""
 
 
 class WayLine(NamedTuple):
@@ -201,14 +202,14 @@ def pay_map(table: PayMap) -> go.Figure:
     shown = figure("sequences in flight per replica", "acceptance α, alike at every position", height=470)
     logs = np.log(table.speedup)
     most = _reach(table.speedup)
+    ticks = [tick for tick in (FEW_SPEEDUPS if most > log(2.0) else SPEEDUPS) if abs(log(tick)) <= most]
     places = list(range(len(table.sequences)))
     shown.add_heatmap(
         z=logs, x=places, y=list(table.acceptances), customdata=_pay_cells(table), xgap=1, ygap=1, name="speed-up",
         colorscale=list(LOSS_TO_GAIN), zmin=-most, zmax=most, hovertemplate="%{customdata}<extra></extra>",
         colorbar={
             "orientation": "h", "y": -0.22, "yanchor": "top", "thickness": 12, "tickfont": {"size": 12},
-            "tickvals": [log(tick) for tick in SPEEDUPS if abs(log(tick)) <= most],
-            "ticktext": [f"{tick:g}×" for tick in SPEEDUPS if abs(log(tick)) <= most],
+            "tickvals": [log(tick) for tick in ticks], "ticktext": [f"{tick:g}×" for tick in ticks], "tickangle": 0,
         },
     )  # fmt: skip
     shown.add_scatter(

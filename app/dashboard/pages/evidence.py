@@ -149,7 +149,8 @@ def _profiles() -> None:
         if found:
             explained(
                 "Error by profile", figures.held_out_figure(found), figures.held_out_alt(found), _held_out_how(basis),
-                says=f"{TITLES[metric]}, {JUDGED[basis]}", rows=[one._asdict() for one in found],
+                says=f"{TITLES[metric]}, {JUDGED[basis]}: median (dot) to mean (line)",
+                rows=[one._asdict() for one in found],
             )  # fmt: skip
         else:
             st.info("No profile was judged on this metric in this way: choose another.")

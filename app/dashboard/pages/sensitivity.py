@@ -25,6 +25,9 @@ FORMULA = (
 MOST = 100.0
 """Largest factor that an interval may hold."""
 
+END_PX = 140
+"""Width below which both ends of an interval do not stand beside each other."""
+
 
 def page() -> None:
     """Draw the page."""
@@ -73,7 +76,8 @@ def _shown(found: dict[str, Any]) -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         how = computed_by(FORMULA, answers.estimate(), method=varied.method(state.current()))
-        explained(TITLE, tornado(found), tornado_alt(found), how, says="each input alone", rows=varied.end_rows(found))
+        says = f"{found['winner']}, each input alone"
+        explained(TITLE, tornado(found), tornado_alt(found), how, says=says, rows=varied.end_rows(found))
         tables.show(varied.bar_rows(found))
     with right:
         _intervals(found)
@@ -89,10 +93,10 @@ def _intervals(found: dict[str, Any]) -> None:
         "know."
     )
     for name, (low, high) in varied.intervals(found).items():
-        one, two = st.columns(2)
-        with one:
+        grid = st.grid(2, min_column_width=END_PX)
+        with grid.cell():
             _end(f"{name}, from", name, 0, (low, high), min_value=0.01, max_value=1.0)
-        with two:
+        with grid.cell():
             _end(f"{name}, to", name, 1, (low, high), min_value=1.0, max_value=MOST)
     if _within():
         st.button("Forget my intervals", key="sensitivity_reset", on_click=_forget, icon=":material/restart_alt:")

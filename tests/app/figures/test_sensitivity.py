@@ -18,7 +18,7 @@ def test_bars_go_from_the_cost_now_to_that_at_each_end():
 def test_the_widest_bar_is_on_top():
     figure = tornado(found(bar("wide"), bar("narrow", high=costs(plain=8.0))))
 
-    assert [label.split()[0] for label in figure.layout.yaxis.categoryarray] == ["narrow", "wide"]
+    assert [label.split("<br>")[0] for label in figure.layout.yaxis.categoryarray] == ["narrow", "wide"]
 
 
 def test_an_end_that_turns_the_winner_has_a_cross():
@@ -38,6 +38,16 @@ def test_another_deployment_can_be_looked_at():
     both = {"low": costs(plain=7.0, spec=14.0), "high": costs(plain=14.0, spec=15.0)}
 
     assert list(named(tornado(found(bar(**both)), "spec"), "high end").x) == [1.0]
+
+
+def test_an_input_and_its_interval_stand_in_two_lines():
+    lists = bar("price")
+    for end, name in zip(lists["ends"], ("spheron-on-demand", "aws-on-demand"), strict=True):
+        end["at"] = name
+    figure = tornado(found(bar("rate"), lists))
+
+    assert figure.layout.yaxis.categoryarray == ("price  spheron-on-demand<br>… aws-on-demand", "rate<br>×0.80 … ×1.25")
+    assert figure.layout.xaxis.title.text == "$/h for the load"
 
 
 def test_names_from_a_file_are_no_markup():

@@ -124,6 +124,13 @@ def test_even_is_the_middle_of_the_colours_and_ticks_say_speed_ups():
     assert max(cells.colorbar.tickvals) <= cells.zmax
 
 
+def test_a_scale_that_reaches_far_has_few_ticks():
+    near = PAYS._replace(speedup=np.clip(PAYS.speedup, 0.6, 1.6))
+
+    assert figures.pay_map(PAYS).data[0].colorbar.ticktext == ("0.5×", "1×", "1.5×", "2×")
+    assert figures.pay_map(near).data[0].colorbar.ticktext == ("0.7×", "0.8×", "1×", "1.25×", "1.5×")
+
+
 def test_the_map_is_also_said():
     assert figures.pay_alt(PAYS, "It pays.").endswith("from 0.800× to 2.50×. It pays.")
     nothing = PAYS._replace(speedup=np.full((3, 3), NAN))
