@@ -37,11 +37,14 @@ OTHERS = {
 
 LONGEST_PERIOD_S = 86_400.0
 
+COLUMN_PX = 230
+"""Width of a control in which a process can be read."""
+
 
 def process_controls(scenario: Scenario) -> None:
     """The process, and what it needs beside the rate, which stands beside the pages."""
     arrivals = scenario.workload.arrivals
-    grid = st.grid(4, min_column_width=170)
+    grid = st.grid(4, min_column_width=COLUMN_PX)
     with grid.cell():
         choice(
             "Arrivals", "arrivals_kind", arrivals.kind, tuple(PROCESSES), lambda kind: _chosen(scenario, kind),

@@ -28,6 +28,9 @@ WARMUP_SHARE = 0.1
 TYPES = ["csv", "jsonl", "json", "txt"]
 MEGABYTES = MOST_BYTES // 10**6
 
+COLUMN_PX = 250
+"""Width below which the list and the upload stand one below the other."""
+
 SAYS = (
     f"CSV of Azure or BurstGPT, JSON lines of Mooncake or of specfleet, at most {MEGABYTES} MB; told apart by content. "
     "An upload is yours alone, kept until the server ends, and in no link."
@@ -38,10 +41,10 @@ def trace_controls(scenario: Scenario) -> None:
     """Choose or upload a trace, see what it holds, take it."""
     st.subheader("A trace in place of drawn requests", anchor=False)
     known = own_traces.known()
-    left, right = st.columns(2, gap="medium")
-    with left:
+    grid = st.grid(2, min_column_width=COLUMN_PX, gap="medium")
+    with grid.cell():
         _choose(scenario, known)
-    with right:
+    with grid.cell():
         st.file_uploader(
             "Upload a trace", TYPES, key=UPLOAD, on_change=_uploaded, max_upload_size=MEGABYTES, help=SAYS,
         )  # fmt: skip

@@ -67,15 +67,14 @@ def _shown(found: claimed.Found) -> None:
 
 
 def _filtered(found: claimed.Found) -> list[claimed.Row]:
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        verdicts = st.pills(
-            "Verdict", list(VERDICTS), selection_mode="multi", key="article_verdicts", persist_state="session",
-            format_func=lambda name: f"{claimed.named(name)} · {found['verdicts'][name]}", help="None chosen: all.",
-        )  # fmt: skip
-        topics = st.pills(
-            "About", claimed.topics(found), selection_mode="multi", key="article_topics", persist_state="session",
-            help="None chosen: everything.",
-        )  # fmt: skip
+    verdicts = st.pills(
+        "Verdict", list(VERDICTS), selection_mode="multi", key="article_verdicts", persist_state="session",
+        format_func=lambda name: f"{claimed.named(name)} · {found['verdicts'][name]}", help="None chosen: all.",
+    )  # fmt: skip
+    topics = st.pills(
+        "About", claimed.topics(found), selection_mode="multi", key="article_topics", persist_state="session",
+        help="None chosen: everything.",
+    )  # fmt: skip
     return claimed.filtered(found, verdicts, topics)
 
 

@@ -252,4 +252,4 @@ def _lifted(accepted: Mapping[str, Any], factor: float) -> dict[str, Any]:
 
 def _factors(asked: Asked) -> str:
     inside, outside = asked.knobs.inside, asked.knobs.outside
-    return f"{asked.accepted}, × {inside:.2f} in a draft's own classes and × {outside:.2f} elsewhere: assumed"
+    return f"{asked.accepted}, ×{inside:.2f} in a draft's own classes and ×{outside:.2f} elsewhere: assumed"
