@@ -22,6 +22,7 @@ from app.dashboard.plan_question import (
 )
 from app.dashboard.terms import tip
 from app.dashboard.widgets import show_value
+from app.figures.names import short
 from app.format import limit, significant
 from app.tables.figures import limits_of, targets
 from simulator.planning.speculation_gain import MOST_DRAFT_TOKENS
@@ -201,8 +202,10 @@ def _limits(question: Question) -> None:
 def _pills(label: str, key: str, known: Sequence[Any], chosen: list[Any], change: Change, says: str) -> None:
     """Any of several values."""
     show_value(key, chosen)
+    told = dict(zip(known, short([str(value) for value in known]), strict=True))
     st.pills(
         label, known, selection_mode="multi", default=chosen, key=key, help=says, on_change=_write, args=(key, change),
+        format_func=lambda value: told[value],
     )  # fmt: skip
 
 

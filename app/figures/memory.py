@@ -32,6 +32,9 @@ TICKS_APART = 4
 BAR_PX, ROOM_PX = 44, 150
 """Height of a bar, and what axis and legend take."""
 
+LABEL_LETTERS = 22
+"""Letters of a deployment beside its bar, which leave the bar room on a phone."""
+
 
 def ledger_figure(rows: Sequence[Row]) -> go.Figure:
     """What a GPU's memory goes to; a red upright ends the memory, a tick what the engine may use of it.
@@ -60,10 +63,9 @@ def ledger_figure(rows: Sequence[Row]) -> go.Figure:
     _uprights(shown, names, [float(row["usable_bytes"]) for row in rows], "what the engine may use", "#808080")
     _uprights(shown, names, [float(row["hbm_bytes"]) for row in rows], "HBM, as CUDA shows it", LIMIT)
     shown.update_layout(barmode="stack", bargap=0.35, legend={"traceorder": "normal"})
-    told = [
-        role_name(row, name) for row, name in zip(rows, short([str(row["deployment"]) for row in rows]), strict=True)
-    ]
-    shown.update_yaxes(autorange="reversed", showgrid=False, tickvals=names, ticktext=told)
+    told = short([str(row["deployment"]) for row in rows], LABEL_LETTERS)
+    labels = [role_name(row, name) for row, name in zip(rows, told, strict=True)]
+    shown.update_yaxes(autorange="reversed", showgrid=False, tickvals=names, ticktext=labels)
     return shown
 
 

@@ -16,6 +16,7 @@ from app.dashboard.headings import titled
 from app.dashboard.terms import tip
 from app.figures import load as figures
 from app.figures.load import Drawn, Measure, Metric
+from app.figures.names import short
 from app.format import duration, significant, usd
 from app.tables.figures import Limits, limits_of
 from simulator.catalog.load import load_profile
@@ -113,7 +114,11 @@ def _source(scenario: Scenario, name: str) -> str:
 def _chosen(scenario: Scenario) -> list[str]:
     """Deployments that the reader wants to see, in the scenario's order."""
     names = list(scenario.deployments)
-    chosen = st.pills("Deployments", names, selection_mode="multi", default=names, key=f"load_{'_'.join(names)}")
+    told = dict(zip(names, short(names), strict=True))
+    chosen = st.pills(
+        "Deployments", names, selection_mode="multi", default=names, key=f"load_{'_'.join(names)}",
+        format_func=lambda name: told[name],
+    )  # fmt: skip
     return [name for name in names if name in (chosen or ())]
 
 

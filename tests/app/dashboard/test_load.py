@@ -4,7 +4,7 @@ import pytest
 
 from app.dashboard.arriving import arriving
 from app.dashboard.document import mapping_of
-from app.dashboard.share import decode
+from app.dashboard.share import decode, encode
 from app.format import significant
 from scenarios.load import load_scenario
 from scenarios.store import to_yaml
@@ -36,6 +36,16 @@ def test_a_deployment_can_be_left_out(load):
 
     assert {trace["name"] for trace in figure(load)["data"]} == {"h200-spec"}
     assert [row["deployment"] for row in table(load, "knee /s")] == ["h200-spec"]
+
+
+def test_long_names_are_offered_as_the_legend_has_them(dashboard):
+    scenario = mapping_of(load_scenario("h200_vs_b200_chat"))
+    names = {f"production-eu-west-chat-{name}-{'and-on-' * 5}x": spec for name, spec in scenario["deployments"].items()}
+    page = dashboard.open("load", encode({**scenario, "deployments": names}))
+
+    assert [option[:12] for option in labelled(page, "Deployments").options] == [
+        "…h200-plain-", "…h200-spec-a", "…b200-plain-", "…b200-spec-a"
+    ]  # fmt: skip
 
 
 def test_without_a_deployment_the_page_says_what_to_do(load):

@@ -28,6 +28,13 @@ def test_a_bar_that_does_not_fit_reaches_beyond_the_memory():
     assert "lacks 30.0 GB" in figures.ledger_alt([row])
 
 
+def test_a_long_name_leaves_its_bar_room():
+    shown = figures.ledger_figure([ledger_row(deployment="production-eu-west-chat-fleet")])
+
+    assert shown.layout.yaxis.ticktext == ("production-eu-west-ch…",)
+    assert shown.layout.yaxis.tickvals == ("production-eu-west-chat-fleet",)
+
+
 def test_a_context_of_which_none_fits_has_no_point():
     line = figures.sequences_figure([ledger_row()], LOOKS).data[0]
 
