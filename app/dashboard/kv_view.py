@@ -18,6 +18,8 @@ from app.tables.figures import limits_of
 from simulator.spec.scenario import Scenario
 
 TITLE = "What each step buys"
+NONE_HELD = "No step makes room for a sequence of this context: the table says what each still lacks."
+"""In place of the figure."""
 AT_CAPACITY = "usd_per_million_output_tokens_at_capacity"
 
 FORMULA = (
@@ -44,7 +46,7 @@ def kv_of_one(scenario: Scenario, tried: Scenario, length: int) -> None:
     explained(
         TITLE, figures.steps_figure(held, length), figures.steps_alt(held, length),
         computed_by(FORMULA, answers.estimate(), method=ESTIMATED), says=f"{name}, each step alone",
-        rows=[csv_row(one, length) for one in found],
+        rows=[csv_row(one, length) for one in found], empty=NONE_HELD,
     )  # fmt: skip
     lacking = any(one.shortfall_bytes for one in found)
     tables.show([line(one, length, statistic, lacking=lacking) for one in found])

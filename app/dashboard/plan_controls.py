@@ -153,8 +153,8 @@ def _load(scenario: Scenario, question: Question) -> None:
     users = question.plan.users
     if getattr(scenario.workload.arrivals, "rate_per_s", None) is None:
         return
-    columns = st.columns(3)
-    with columns[0]:
+    grid = st.grid(3, min_column_width=COLUMN_PX, gap=("small", "medium"))
+    with grid.cell():
         chosen = LOADS[users is not None]
         show_value("plan_load", chosen)
         st.segmented_control(
@@ -163,10 +163,10 @@ def _load(scenario: Scenario, question: Question) -> None:
             help="Users think between an answer and their next request; how fast they are served gives the load.",
         )  # fmt: skip
     if users is not None:
-        with columns[1]:
+        with grid.cell():
             _number("Users at once", "plan_users", users.count, lambda asked, n: _users(asked, count=n),
                     min_value=1, max_value=10_000_000, step=10)  # fmt: skip
-        with columns[2]:
+        with grid.cell():
             _number("Think time [s]", "plan_think", float(users.think_s), lambda asked, s: _users(asked, think_s=s),
                     min_value=0.0, max_value=100_000.0, step=5.0, format="%g")  # fmt: skip
 

@@ -191,10 +191,15 @@ LABEL_ROOM = 1.7
 
 
 def steps_figure(held: Sequence[Held], length: int) -> go.Figure:
-    """Sequences of a length that a replica holds with each step alone; the first is how it is, and has an upright."""
+    """Sequences of a length that a replica holds with each step alone; the first is how it is, and has an upright.
+
+    Only axes where no step holds any.
+    """
     first, names = held[0], [safe(one.name) for one in held]
     numbers, said = [one.sequences for one in held], [step_text(one, held[0]) for one in held]
     shown = figure(f"sequences of {context(length)} per replica", "", height=90 + 34 * len(held))
+    if not any(numbers):
+        return shown
     colours = [STEP_LOOKS[0], *(STEP_LOOKS[1 if one.sequences > first.sequences else 2] for one in held[1:])]
     shown.add_bar(
         x=numbers, y=names, orientation="h", showlegend=False, name="sequences", marker={"color": colours},

@@ -28,7 +28,7 @@ def bound_phrase(row: Row) -> str:
     """What binds a deployment, with its share of the time where that is known.
 
     >>> bound_phrase({"bound_by": "draft", "bound_share": {"draft": 0.75}})
-    'drafting (in steps that take 75% of its step time)'
+    'drafting (in steps that take 75 % of its step time)'
     """
     name = row["bound_by"] or "nothing"
     words = BOUND_WORDS.get(name, name)
@@ -36,8 +36,8 @@ def bound_phrase(row: Row) -> str:
     if share is None:
         return words
     if name in LIMITS:
-        return f"{words} (requests waited for it {share:.0%} of the time)"
-    return f"{words} (in steps that take {share:.0%} of its step time)"
+        return f"{words} (requests waited for it {share * 100:.0f} % of the time)"
+    return f"{words} (in steps that take {share * 100:.0f} % of its step time)"
 
 
 def why_line(rows: Mapping[str, Row], ranking: Mapping[str, Any]) -> str:
@@ -63,7 +63,7 @@ def _drafting(winner: Row, other: Row) -> Iterator[str]:
             share = (row["step_time_share"] or {}).get("draft", 0.0)
             yield (
                 f"{row['deployment']} commits {row['tokens_per_step']:.2f} tokens per step ({row['speculation']}) and "
-                f"drafts for {share:.0%} of its step time"
+                f"drafts for {share * 100:.0f} % of its step time"
             )
 
 

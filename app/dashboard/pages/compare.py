@@ -6,6 +6,7 @@ from app.dashboard import answers, badges, cards, tour
 from app.dashboard.computed import COMPARISON, computed_by
 from app.dashboard.estimates import Answer
 from app.dashboard.explained import as_csv, beside, explained
+from app.dashboard.layout import side_by_side
 from app.dashboard.sides import sides, tie_of
 from app.dashboard.terms import head
 from app.figures.price_ratio import price_ratio, price_ratio_alt
@@ -26,7 +27,7 @@ def page() -> None:
     tour.offer()
     st.html(join(cards.winner(found), cards.cards(found), badges.origins(found.provenance)))
     _earlier()
-    left, right = st.columns(2, gap="large")
+    left, right = side_by_side()
     with left:
         _flip(found)
     with right:

@@ -20,6 +20,7 @@ from app.dashboard import (
 from app.dashboard.document import with_trace_file
 from app.dashboard.explained import explained
 from app.dashboard.jobs import Job
+from app.dashboard.layout import side_by_side
 from app.dashboard.plan_question import plan_text
 from app.dashboard.planned import Planned, key_of, searching
 from app.figures import load as load_figures
@@ -103,7 +104,7 @@ def _shown(planned: Planned) -> None:
     measure = _measure(planned)
     points = list(planned.points.values())
     names, choice = planned.found["pareto"], planned.found["choice"]
-    left, right = st.columns([3, 2], gap="large")
+    left, right = side_by_side()
     with left:
         event = explained(
             f"Cost against {measure.name}", figures.pareto_figure(points, names, choice, measure),

@@ -8,6 +8,7 @@ import streamlit as st
 from app.dashboard import badges, cards, state, stored, tables
 from app.dashboard.computed import COMPARISON, said_of
 from app.dashboard.explained import as_csv, beside
+from app.dashboard.layout import side_by_side
 from app.dashboard.stored import Opened
 from app.dashboard.terms import head
 from app.format import plural
@@ -104,7 +105,7 @@ def _named(run: Run, pattern: str) -> bool:
 def _one(finished: Sequence[Run]) -> None:
     """A finished run in full, or two against each other."""
     by_name = {run.path.name: run for run in finished}
-    left, right = st.columns(2, gap="large")
+    left, right = side_by_side()
     name = left.selectbox("Open", list(by_name), key="runs_open", help="A finished run; the newest first.")
     others = [NEITHER, *(other for other in by_name if other != name)]
     against = right.selectbox("Compare with", others, key="runs_against", help="What was before: ratios are ÷ it.")

@@ -4,6 +4,7 @@ import streamlit as st
 
 from app.dashboard import answers, exports, state
 from app.dashboard.explained import as_csv
+from app.dashboard.layout import side_by_side
 from scenarios.store import to_yaml
 from scenarios.yaml_nodes import MAX_BYTES
 from simulator.errors import SimulatorError
@@ -14,7 +15,7 @@ TEXT, SHOWN, UPLOAD = "yaml", "specfleet_yaml_shown", "upload"
 
 def page() -> None:
     """Draw the page."""
-    left, right = st.columns([3, 2], gap="large")
+    left, right = side_by_side()
     with left:
         _editor()
     with right:

@@ -8,6 +8,7 @@ from app.dashboard import answers, cards, state, tables, varied, waiting
 from app.dashboard.computed import computed_by
 from app.dashboard.explained import explained
 from app.dashboard.jobs import Job
+from app.dashboard.layout import side_by_side
 from app.figures.sensitivity import tornado, tornado_alt
 
 KIND = " sensitivity"
@@ -73,7 +74,7 @@ def _shown(found: dict[str, Any]) -> None:
     st.html(varied.claim(found))
     if not found["bars"]:
         return
-    left, right = st.columns([3, 2], gap="large")
+    left, right = side_by_side()
     with left:
         how = computed_by(FORMULA, answers.estimate(), method=varied.method(state.current()))
         says = f"{found['winner']}, each input alone"

@@ -96,7 +96,7 @@ def test_plain_decoding_has_no_draft_ratios():
 def test_a_limit_is_worded_as_waiting():
     phrase = bound_phrase({"bound_by": "kv_capacity", "bound_share": {"kv_capacity": 0.8}})
 
-    assert phrase == "the size of the KV cache (requests waited for it 80% of the time)"
+    assert phrase == "the size of the KV cache (requests waited for it 80 % of the time)"
 
 
 def test_a_lone_deployment_is_explained_without_a_rival():

@@ -213,7 +213,7 @@ def test_why_names_the_drafts_of_a_winner_and_what_they_take():
     why = comparison(deployment("a", gpus_for_offered=8), winner)["why"]
 
     assert why.endswith(
-        "b commits 3.00 tokens per step (code + prose, routed, chain of 4) and drafts for 25% of its step time"
+        "b commits 3.00 tokens per step (code + prose, routed, chain of 4) and drafts for 25 % of its step time"
     )
 
 
