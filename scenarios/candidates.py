@@ -185,14 +185,16 @@ def _unique(offer: str, choices: str, taken: set[str]) -> str:
     >>> _unique("chat-" * 15, ".tp2.k3", {"x"}), _unique("a", ".tp2", {"a.tp2"})
     ('chat-chat-chat-chat-chat-chat-chat-chat-chat-chat-chat-chat-chat-chat-cha.tp2.k3', 'a.tp2-2')
     """
-    found, number = f"{offer[: max(LONGEST_NAME - len(choices), 1)]}{choices}", len(taken) + 1
-    while found in taken or len(found) > LONGEST_NAME:
-        mark = f"-{number}"
-        room = LONGEST_NAME - len(mark)
-        found = f"{offer[: max(room - len(choices), 1)]}{choices}"[:room] + mark
-        number += 1
+    mark, number = "", len(taken) + 1
+    while (found := _cut(offer, choices, mark)) in taken:
+        mark, number = f"-{number}", number + 1
     taken.add(found)
     return found
+
+
+def _cut(offer: str, choices: str, mark: str) -> str:
+    room = LONGEST_NAME - len(mark)
+    return f"{offer[: max(room - len(choices), 1)]}{choices}"[:room] + mark
 
 
 def unused_axes(axes: Sequence[Axis], found: Sequence[Candidate], offers: Mapping[str, Node]) -> Iterator[Problem]:

@@ -4,13 +4,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 
-LONGEST_NAME = 34
+LEGEND_LETTERS = 34
 """Characters of a name that legends and axes have room for, on a phone too."""
 
 _BORDER = re.compile(r"[-._ ]")
 
 
-def short(names: Sequence[str], most: int = LONGEST_NAME) -> list[str]:
+def short(names: Sequence[str], most: int = LEGEND_LETTERS) -> list[str]:
     """Names with at most so many characters, still different where the names are.
 
     What all long ones begin with is left out first; then as much of their end or their beginning as need be, and where

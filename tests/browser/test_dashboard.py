@@ -126,7 +126,7 @@ def test_a_simulation_shows_how_far_it_is_and_can_be_cancelled(open_page):
     page.get_by_role("button", name="Cancel").click()
 
     page.wait_for_selector("text=cancelled")
-    assert page.get_by_role("button", name="Simulate").is_visible()
+    expect(page.get_by_role("button", name="Simulate")).to_be_visible()
 
 
 def test_two_browsers_do_not_meet(open_page):
@@ -185,3 +185,12 @@ def test_no_file_of_the_server_is_served(address, path):
 
     assert "root:" not in text
     assert "def main" not in text
+
+
+@pytest.mark.parametrize(("width", "below"), [(820, True), (1366, False)])
+def test_two_parts_of_a_page_stand_below_each_other_where_a_tablet_has_no_room_for_both(open_page, width, below):
+    page = open_page(width=width)
+    flips, to_know = (page.get_by_role("heading", name=name).bounding_box() for name in ("When does the", "To know"))
+
+    assert (to_know["y"] > flips["y"] + 50) == below
+    assert (to_know["x"] > flips["x"] + 50) != below

@@ -5,11 +5,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.nn import functional
 
 from engine.attention import padded, visible
 from engine.batch import Span
 from engine.graphs import Graphs, PaddedPass, fits
-from engine.kv_cache import BlockPool, BlockTable
+from engine.kv_cache import BlockPool, BlockTable, Room
 from engine.linear import LINEARS, fastest_backend, filled
 from engine.model import Model
 from engine.weights import converted, with_noise
@@ -180,3 +181,29 @@ def test_a_product_is_filled_up_by_little_and_to_few_numbers_of_rows(rows):
 
 def test_there_are_few_numbers_of_rows_to_prepare():
     assert len({filled(rows) for rows in range(1, 513)}) == 109
+
+
+@pytest.mark.skipif(
+    fastest_backend(torch.device("cpu"), torch.float32) != "onednn", reason="this torch has no oneDNN products"
+)
+def test_one_dnn_gets_rows_that_are_filled_up(monkeypatch):
+    lacking = []
+    pad = functional.pad
+    monkeypatch.setattr("engine.linear.functional.pad", lambda rows, by: lacking.append(by[-1]) or pad(rows, by))
+    product = LINEARS["onednn"](torch.randn(24, 16), None)
+
+    for rows in (1, 64, 65, 130):
+        product(torch.randn(rows, 16))
+
+    assert lacking == [3, 3, 6]
+
+
+def test_what_lies_scattered_is_gathered_in_the_room_of_its_store(monkeypatch):
+    model, pool = Model(tiny_weights()), BlockPool(40, 2)
+    store, seen = model.new_store(40, 2), []
+    gathered = store.room.gathered
+    monkeypatch.setattr(Room, "gathered", lambda room, *planes: seen.append(room) or gathered(*planes))
+
+    model.forward(model.batch([Span([1, 2, 3, 4, 5], 0, new_table(pool, 5, scattered=True), 5)], store), store)
+
+    assert seen == [store.room] * model.architecture.num_layers

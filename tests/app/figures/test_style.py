@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.figures.names import LONGEST_NAME, short
+from app.figures.names import LEGEND_LETTERS, short
 from app.figures.points import no_points, points
 from app.figures.style import (
     GPU_LOOKS,
@@ -87,8 +87,8 @@ def test_short_names_are_short_and_still_different(names):
     found = short(names)
 
     assert len(set(found)) == len(names)
-    assert all(len(text) <= LONGEST_NAME for text in found)
-    assert all(text == name for text, name in zip(found, names, strict=True) if len(name) <= LONGEST_NAME)
+    assert all(len(text) <= LEGEND_LETTERS for text in found)
+    assert all(text == name for text, name in zip(found, names, strict=True) if len(name) <= LEGEND_LETTERS)
 
 
 def test_names_are_told_by_where_they_differ():
@@ -99,7 +99,7 @@ def test_long_names_leave_the_lines_as_much_room_as_short_ones():
     shown = with_room(drawn(LONG))
 
     assert shown.layout.height == 300 + 7 * ROW_PX
-    assert all(len(trace.name) <= LONGEST_NAME for trace in shown.data)
+    assert all(len(trace.name) <= LEGEND_LETTERS for trace in shown.data)
 
 
 def test_whole_names_stay_in_notes_and_in_what_is_taken_away():
