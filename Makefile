@@ -7,7 +7,7 @@ BENCH_ENGINE ?= --threads 1
 
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-PYTEST := $(BIN)/python -m pytest --doctest-modules -n $(JOBS) tests simulator scenarios app
+PYTEST := $(BIN)/python -m pytest --doctest-modules -n $(JOBS) tests simulator scenarios app calibration
 RECIPE := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help

@@ -172,10 +172,19 @@ def card(report: dict[str, Any]) -> str:
 
 
 def away_line(away: dict[str, Any]) -> str:
-    """What drafting ahead came to."""
-    share = "nothing" if away["hidden_share"] is None else f"{away['hidden_share']:.0%}"
-    begun = f"{away['hits']} of {away['asked']} drafts begun ahead"
-    return f"drafted in its own process: {begun}, {share} of their time hidden"
+    """What drafting ahead came to.
+
+    >>> away_line({"hits": 32, "asked": 80, "hidden_share": 0.76})
+    'drafted in its own process: 32 of 80 drafts begun ahead, 76% of their time hidden'
+    >>> away_line({"hits": 32, "asked": 80, "hidden_share": -0.21}).partition("ahead, ")[2]
+    'none of their time hidden: the target waited 21% longer than they took'
+    """
+    share = away["hidden_share"]
+    hidden = "nothing" if share is None else f"{share:.0%}"
+    said = f"{hidden} of their time hidden"
+    if share is not None and share < 0:
+        said = f"none of their time hidden: the target waited {-share:.0%} longer than they took"
+    return f"drafted in its own process: {away['hits']} of {away['asked']} drafts begun ahead, {said}"
 
 
 DIFFERS = (
