@@ -1,6 +1,7 @@
 import base64
 import json
 import zlib
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,18 @@ from scenarios.files import builtin_names
 from scenarios.load import load_scenario
 from simulator.errors import ScenarioError
 from tests.scenarios.examples import CHAT, load_text
+
+
+OLD_LINKS = json.loads((Path(__file__).parents[2] / "data/links/first_half.json").read_text(encoding="utf-8"))
+"""Built-in scenario → its link, as the dashboard made it before it had the pages Plan, Runs and Article."""
+
+
+def values(held, place=()):
+    if isinstance(held, dict | list):
+        for key, inner in held.items() if isinstance(held, dict) else enumerate(held):
+            yield from values(inner, (*place, key))
+    else:
+        yield place, held
 
 
 def packed(data: bytes, version: str = "1") -> str:
@@ -24,6 +37,15 @@ def test_a_link_holds_the_whole_scenario(name):
 
     assert again.points == loaded.points
     assert again.asserts == loaded.asserts
+
+
+@pytest.mark.parametrize("name", OLD_LINKS)
+def test_a_link_of_the_first_dashboard_still_opens_to_every_value_in_it(name):
+    held = decode(OLD_LINKS[name])
+
+    now = dict(values(mapping_of(from_mapping(held))))
+
+    assert {place: now.get(place) for place, _ in values(held)} == dict(values(held))
 
 
 def test_what_is_given_by_number_comes_back_by_number():
