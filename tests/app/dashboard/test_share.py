@@ -12,7 +12,6 @@ from scenarios.load import load_scenario
 from simulator.errors import ScenarioError
 from tests.scenarios.examples import CHAT, load_text
 
-
 OLD_LINKS = json.loads((Path(__file__).parents[2] / "data/links/first_half.json").read_text(encoding="utf-8"))
 """Built-in scenario → its link, as the dashboard made it before it had the pages Plan, Runs and Article."""
 
